@@ -114,7 +114,7 @@ export const LIMITS = {
    * after `databaseCloseMs`; a node that needs longer is frozen, or runs a long read.
    */
   migrationGraceMs: 15_000,
-  /** How long a migration waits, after the grace period, until the connections that it terminated are gone. */
+  /** How long a migration waits until connections are gone that it terminated after the grace period, or that are being closed. */
   migrationTerminationMs: 5_000,
   /** A migration gives up waiting for a table before the statements that queue behind it do (`lockTimeoutMs`). */
   migrationLockTimeoutMs: 1_000,

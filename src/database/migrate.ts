@@ -170,7 +170,13 @@ async function lockNodesOut({ database, connection, pid }: Migrator, say: Progre
       watch.stop();
     }
   }
-  const unlocked = await unlockedNodes(connection);
+  let unlocked = await unlockedNodes(connection);
+  // A connection that is being closed has released its locks shortly before it disappears.
+  const untilMs = performance.now() + LIMITS.migrationTerminationMs;
+  while (unlocked.length > 0 && performance.now() < untilMs) {
+    await sleep(LIMITS.migrationLookMs);
+    unlocked = await unlockedNodes(connection);
+  }
   if (unlocked.length === 0) return;
   throw new MigrationError(
     `nodes of an old release, which does not use the schema lock, are connected: ${describeSessions(unlocked)}. Nothing was changed: stop these nodes, then run the migration again`,

@@ -2,14 +2,15 @@ import type { Actor } from '../kernel/actor.ts';
 import { plainBytes } from './pack.ts';
 
 /**
- * The actors of the lines of a group, as text: an actor as JSON, then the lines that it wrote, each with the id of its request.
- * Requests of one caller follow each other, so nearly every line costs only its number and its request id.
+ * The actors of the lines of a group, as text: an actor as JSON, then the lines where a request of it begins, each with the id of
+ * the request. Requests of one caller follow each other, so most requests cost only a number and their id.
  *
  *   {"kind":"client","id":"…","customerId":"…","from":"192.0.2.1"}
  *   1 01981b3f-…
- *   2 =
+ *   3 01981b40-…
  *
- * `=` is the id of the line before, `-` is none.
+ * A line that is not there has the actor of the line before. `-` is no id; `=`, in groups of earlier releases, that of the line
+ * before. The text is not compressed: ids are random.
  */
 export type ActorLines = { text: string; actor: Actor | undefined };
 
@@ -22,30 +23,34 @@ function headOf({ kind, id, customerId, name, ownerPersonId, from }: Actor): str
   return `${JSON.stringify({ kind, id, customerId, name, ownerPersonId, from })}\n`;
 }
 
+/** Lines are added in their order. */
 export function addActorLine(lines: ActorLines, line: number, actor: Actor): void {
   const { actor: last } = lines;
-  if (last === actor) {
-    lines.text += `${line} =\n`;
-    return;
-  }
+  if (last === actor) return;
   if (last === undefined || !isSameCaller(last, actor)) lines.text += headOf(actor);
   lines.text += `${line} ${actor.requestId ?? '-'}\n`;
   lines.actor = actor;
 }
 
-/** By line. Empty for groups of older releases. */
-export function unpackActors(packed: Buffer): Map<number, Actor> {
+/** The actor of each of these lines, which are sorted. Those of groups of older releases are unknown. */
+export function unpackActors(packed: Buffer, lines: readonly number[]): Map<number, Actor> {
   const actors = new Map<number, Actor>();
   let head: Actor | undefined;
   let last: Actor | undefined;
+  let next = 0;
+  const takeBefore = (line: number): void => {
+    for (; next < lines.length && lines[next]! < line; next += 1)
+      if (last !== undefined) actors.set(lines[next]!, last);
+  };
   for (const text of plainBytes(packed).toString('utf8').split('\n')) {
     if (text.startsWith('{')) {
       head = JSON.parse(text) as Actor;
     } else if (text !== '') {
       const [line, requestId] = text.split(' ') as [string, string];
+      takeBefore(Number(line));
       if (requestId !== '=') last = requestId === '-' ? head! : { ...head!, requestId };
-      actors.set(Number(line), last!);
     }
   }
+  takeBefore(Number.POSITIVE_INFINITY);
   return actors;
 }

@@ -66,10 +66,13 @@ function entriesOf(
 ): LogEntry[] {
   const packed = [...unpackEvents(group.events, fits), ...unpackEvents(group.records, fits)];
   if (packed.length === 0) return [];
-  const actors = unpackActors(group.actors);
+  packed.sort((one, other) => one.line - other.line);
+  const actors = unpackActors(
+    group.actors,
+    packed.map(({ line }) => line),
+  );
   return packed
     .filter(({ line }) => actorIds === undefined || actorIds.has(actors.get(line)?.id ?? ''))
-    .sort((one, other) => one.line - other.line)
     .map((one) => entryOf(database, group, one, actors.get(one.line)));
 }
 

@@ -50,7 +50,7 @@ const insertGroups = appendTo<Group>('event_groups', [
   { name: 'types', type: 'text[]', value: (group) => group.types },
   { name: 'events', type: 'bytea', value: (group) => packText(group.text) },
   { name: 'records', type: 'bytea', value: (group) => packText(group.records) },
-  { name: 'actors', type: 'bytea', value: (group) => packText(group.actors.text) },
+  { name: 'actors', type: 'bytea', value: (group) => Buffer.from(group.actors.text, 'utf8') },
 ]);
 
 type ResourceRow = { readonly resourceId: string; readonly batchId: string };

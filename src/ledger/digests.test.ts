@@ -48,10 +48,22 @@ describe('the digests of a request', () => {
     const digestsIn = (text: string): string[] => [...text.matchAll(/=([^;]+);/g)].map((match) => match[1]!);
     const fields = { account: '000987123465', number: '000987123465', owner: { name: 'Quillfeather' } };
     const [one, other] = [digests.of(keyOf(fields, 'r1')), digests.of(keyOf(fields, 'r2'))];
-    expect(one).toMatch(/^account=[\w-]{16};number=[\w-]{16};owner=[\w-]{16};$/);
+    expect(one).toMatch(/^2:account=[\w-]{16};number=[\w-]{16};owner=[\w-]{16};$/);
     expect(new Set([...digestsIn(one), ...digestsIn(other)]).size).toBe(6);
     const elsewhere = requestDigests(createVault([{ id: 1, key: newDataKey() }]));
     expect(elsewhere.of(keyOf(fields, 'r1'))).not.toBe(one);
+  });
+
+  it('of earlier releases are still those of the same request, and name what differs', () => {
+    const older = requestDigests(createVault([{ id: 1, key: Buffer.alloc(32, 7) }]));
+    const fields = { amount: '1.50', asset: 'USD', metadata: { order: '7' } };
+    const stored = 'amount=FUQ1tmfR1xuYMKlm;asset=Te9g4_Ke1j9uX1qT;metadata=dyUXUPj6NxgEiNjD;';
+    expect(older.differing(stored, keyOf(fields))).toEqual([]);
+    expect(older.differing(stored, keyOf({ ...fields, amount: '1.51', memo: 'm' }))).toEqual([
+      'amount',
+      'memo',
+    ]);
+    expect(older.ofStored(stored, keyOf(fields))).toBe(stored);
   });
 
   it('leave out absent fields, and the ref_id, which is the key itself', () => {

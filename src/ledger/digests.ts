@@ -6,7 +6,8 @@ import { keyText } from './keys.ts';
 /**
  * What is kept of a request under its ref_id: a keyed digest of each field, `amount=…;asset=…`, never a value. That is enough
  * to recognise a replay, and to name the fields in which another request differs. The digest includes the key, so that equal
- * values of two requests have different digests.
+ * values of two requests have different digests. A number before the first field says how they were made: those of earlier
+ * releases have none.
  */
 export type RequestDigests = {
   of(key: IdempotencyKey): string;
@@ -28,12 +29,20 @@ function namesOf(request: Fields): string[] {
 }
 
 function digestsIn(text: string): Map<string, string> {
-  const fields = text.split(';').slice(0, -1);
+  const fields = text
+    .slice(text.startsWith(FORM) ? FORM.length : 0)
+    .split(';')
+    .slice(0, -1);
   return new Map(fields.map((field) => field.split('=', 2) as [string, string]));
 }
 
-function createRequestDigests(digest: (text: string) => string): RequestDigests {
-  function digests(request: Fields, key: IdempotencyKey): string {
+type Digest = (text: string) => string;
+
+/** How digests are made now. */
+const FORM = '2:';
+
+function createRequestDigests(digest: Digest, olderDigest: Digest): RequestDigests {
+  function digests(request: Fields, key: IdempotencyKey, make: Digest): string {
     const place = keyText(key);
     let text = '';
     for (const name of namesOf(request)) {
@@ -42,21 +51,22 @@ function createRequestDigests(digest: (text: string) => string): RequestDigests 
       if (value === undefined || (name === 'ref_id' && value === key.refId)) continue;
       // The JSON of anything but a string does not begin with a quotation mark.
       const shown = typeof value === 'string' ? `"${value}` : canonicalText(value);
-      text += `${name}=${digest(`${place}\0${name}\0${shown}`)};`;
+      text += `${name}=${make(`${place}\0${name}\0${shown}`)};`;
     }
     return text;
   }
   const of = (key: IdempotencyKey): string => {
-    key.digests ??= digests(key.request, key);
+    key.digests ??= FORM + digests(key.request, key, digest);
     return key.digests;
   };
   const ofStored = (stored: string, key: IdempotencyKey): string =>
-    stored.startsWith('{') ? digests(JSON.parse(stored) as Fields, key) : stored;
+    stored.startsWith('{') ? FORM + digests(JSON.parse(stored) as Fields, key, digest) : stored;
   return {
     of,
     ofStored,
     differing(stored, key) {
-      const [first, second] = [ofStored(stored, key), of(key)];
+      const first = ofStored(stored, key);
+      const second = first.startsWith(FORM) ? of(key) : digests(key.request, key, olderDigest);
       if (first === second) return [];
       const [one, other] = [digestsIn(first), digestsIn(second)];
       return [...new Set([...one.keys(), ...other.keys()])]
@@ -72,7 +82,8 @@ const known = new WeakMap<Vault, RequestDigests>();
 export function requestDigests(vault: Vault): RequestDigests {
   let digests = known.get(vault);
   if (digests === undefined) {
-    digests = createRequestDigests(vault.shortDigester('idempotency_keys.request'));
+    const purpose = 'idempotency_keys.request';
+    digests = createRequestDigests(vault.shortDigester(purpose), vault.olderShortDigester(purpose));
     known.set(vault, digests);
   }
   return digests;

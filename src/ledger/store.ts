@@ -8,7 +8,7 @@ import { LIMITS } from '../limits.ts';
 import { type BalanceRow, balanceKeyText, type Entry, type Version } from './book.ts';
 import type { BalanceKey, IdempotencyKey } from './command.ts';
 import { requestDigests } from './digests.ts';
-import { joinKey } from './keys.ts';
+import { joinKey, keyText } from './keys.ts';
 
 /** All SQL of the write path. Each function is one set-wise statement, however many commands the batch has. */
 
@@ -63,7 +63,7 @@ const UNIQUE_VIOLATION = '23505';
  * when that one commits, this batch is retried and finds the key used. Sorted, so that two nodes cannot deadlock.
  */
 export function useKeys(tx: Transaction, keys: ReadonlyMap<string, IdempotencyKey>): Promise<void> {
-  const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
+  const sorted = [...keys.values()].sort((a, b) => (keyText(a) < keyText(b) ? -1 : 1));
   const digests = requestDigests(tx.vault());
   for (const key of sorted) digests.of(key);
   return appendKeys(tx, sorted).catch((error: unknown) => {

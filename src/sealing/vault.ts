@@ -86,6 +86,10 @@ export function createVault(keys: readonly DataKey[]): Vault {
   if (newest === undefined || oldest === undefined) throw new Error('a vault needs at least one data key');
   const byId = new Map(keys.map(({ id, key }) => [id, createSecretKey(key)]));
   const sealing = byId.get(newest.id)!;
+  const shortDigester = (algorithm: string, purpose: string): ((text: string) => string) => {
+    const prefix = derive(oldest.key, `short digest ${purpose}`).toString('base64url');
+    return (text) => hash(algorithm, prefix + text, 'base64url').slice(0, SHORT_DIGEST_LENGTH);
+  };
   return {
     seal(text, place) {
       const bytes = encrypt(sealing, Buffer.from(text, 'utf8'), place);
@@ -103,9 +107,7 @@ export function createVault(keys: readonly DataKey[]): Vault {
       return (text) => createHmac('sha256', key).update(text).digest('base64url');
     },
     blocks: (purpose) => createBlockCipher(createSecretKey(derive(oldest.key, `blocks ${purpose}`))),
-    shortDigester(purpose) {
-      const prefix = derive(oldest.key, `short digest ${purpose}`).toString('base64url');
-      return (text) => hash('sha256', prefix + text, 'base64url').slice(0, SHORT_DIGEST_LENGTH);
-    },
+    shortDigester: (purpose) => shortDigester('blake2b512', `BLAKE2b ${purpose}`),
+    olderShortDigester: (purpose) => shortDigester('sha256', purpose),
   };
 }
