@@ -135,15 +135,16 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
   });
   const lanes: Lanes = { optimistic, pessimistic };
 
-  function push(waiting: Waiting): void {
-    if (waiting.command.optimistic !== true || !optimistic.takes()) {
-      pessimistic.push([waiting]);
-      pump.soon();
-      return;
-    }
-    optimistic.push([waiting]);
+  /** Commands that are pushed together share a batch as far as possible: their caller waits for the last of them. */
+  function push(all: readonly Waiting[]): void {
+    const takes = optimistic.takes();
+    const isFast = ({ command }: Waiting): boolean => takes && command.optimistic === true;
+    const fast = all.every(isFast) ? all : all.filter(isFast);
+    if (fast.length < all.length) pessimistic.push(all.filter((one) => !isFast(one)));
+    const batchesBefore = Math.floor(optimistic.queued / LIMITS.secondBatchCommandsMin);
+    optimistic.push(fast);
     // One turn may bring hundreds of commands, and take as long as a batch: send a batch before the turn ends.
-    const isBatch = optimistic.queued % LIMITS.secondBatchCommandsMin === 0;
+    const isBatch = Math.floor(optimistic.queued / LIMITS.secondBatchCommandsMin) > batchesBefore;
     if (isBatch && flights.inFlight() > 0) pump.now();
     else pump.soon();
   }
@@ -162,7 +163,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
       const refused = enter(sizeOf(command));
       if (refused !== undefined) return Promise.reject(refused);
       return new Promise((resolve, reject) => {
-        push({ command, progress, resolve: resolve as Waiting['resolve'], reject });
+        push([{ command, progress, resolve: resolve as Waiting['resolve'], reject }]);
       });
     },
     submitAll<Answer>(commands: readonly Command<Answer>[]): Promise<readonly Ended<Answer>[]> {
@@ -177,14 +178,14 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
           waiting -= 1;
           if (waiting === 0) resolve(ended);
         };
-        for (const [index, command] of commands.entries()) {
-          push({
+        push(
+          commands.map((command, index) => ({
             command,
             progress,
             resolve: (outcome) => end(index, { outcome: outcome as Outcome<Answer> }),
             reject: (error) => end(index, { error }),
-          });
-        }
+          })),
+        );
       });
     },
     stop() {

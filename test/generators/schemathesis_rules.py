@@ -43,7 +43,6 @@ RULES = {
         r"^must be (PERSON|INSTITUTION) with ",
         r"^must be PROFILE or CUSTOMER: ALL is for the operator$",
         r"^is required for third-party integrations$",
-        r"^is required$",  # the subject of a freeze, unless it is of the platform
         r"^or assignment_id is required, and not both$",
         r"^Authenticate with HTTP Basic, in the body or with an assertion, not with several\.$",
     ],
@@ -70,7 +69,7 @@ RULES = {
         r"^is masked, but not as the stored one",
         r", which is more than 90 days from now$",
         r"^The person belongs to another customer ",
-        r"^The scope ",
+        r'^The scope ".*" exists in the sandbox only\.$',
         r"^is only for policies of the operator$",
     ],
     "Addresses, numbers of banks, keys and files have checksums and forms of their own.": [
