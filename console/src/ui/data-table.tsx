@@ -222,7 +222,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       <div
         role="table"
         aria-label={label}
-        aria-rowcount={hasMore ? -1 : count + 1}
+        // -1: the number is not known yet.
+        aria-rowcount={pages.isLoading || hasMore ? -1 : count + 1}
         style={tracksOf(columns)}
         className="min-w-fit text-sm"
       >
