@@ -1,7 +1,8 @@
 import { useLocation, useParams, useRouter, useSearch } from '@tanstack/react-router';
 import { useCallback } from 'react';
+import { CONSOLE } from './base.ts';
 import type { Search } from './screen.ts';
-import { customerOf, targetOf } from './target.ts';
+import { customerOf, stringifySearch, targetOf } from './target.ts';
 
 /** The part of the address after `?`, as `search` of the screen has checked it. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the screen knows what it has checked
@@ -35,4 +36,19 @@ export function useGo(): (path: string) => void {
     (path) => void router.navigate(targetOf(path, router.state.location.search as Search)),
     [router],
   );
+}
+
+/** The address of a path below /console: for a list with very many links, which `Link` is too expensive for. */
+export function useHref(): (path: string) => string {
+  const { search } = useLocation();
+  return (path) => {
+    const target = targetOf(path, search as Search);
+    return CONSOLE + target.to + stringifySearch(target.search);
+  };
+}
+
+/** Loads the code of a view before somebody opens it. */
+export function usePreload(): (path: string) => void {
+  const router = useRouter();
+  return (path) => void router.preloadRoute(targetOf(path, router.state.location.search as Search));
 }

@@ -21,12 +21,12 @@ export function Money({ amount, asset, direction, fraction = 0, className }: Mon
   const filling =
     fill <= 0 ? '' : `${parts.fraction === '' ? PUNCTUATION_SPACE : ''}${FIGURE_SPACE.repeat(fill)}`;
   const sign = direction === 'DEBIT' ? '\u2212' : direction === 'CREDIT' ? '+' : '';
+  const digits = parts.fraction === '' ? parts.whole : `${parts.whole}.${parts.fraction}`;
   return (
     <span className={cx('tabular whitespace-pre', direction === 'CREDIT' && 'text-good', className)}>
-      {sign}
-      {parts.whole.replace('-', '\u2212')}
-      {parts.fraction !== '' && `.${parts.fraction}`}
-      {filling !== '' && <span aria-hidden="true">{filling}</span>}
+      {sign + digits.replace('-', '\u2212')}
+      {/* In every row of a column that has one, so that scrolling creates no elements. */}
+      {fraction > 0 && <span aria-hidden="true">{filling}</span>}
       {asset !== undefined && <span className="text-quiet"> {asset}</span>}
     </span>
   );

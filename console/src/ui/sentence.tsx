@@ -1,4 +1,4 @@
-import { Fragment } from 'react';
+import { createElement, type ReactNode } from 'react';
 import { shortId } from './id.tsx';
 import { Time } from './time.tsx';
 
@@ -11,19 +11,21 @@ export type SentenceProps = {
   readonly nameOf?: (id: string) => string | undefined;
 };
 
+function partOf(part: string, isText: boolean, nameOf: SentenceProps['nameOf']): ReactNode {
+  if (isText) return part;
+  if (part.endsWith('Z')) return <Time at={part} />;
+  const name = nameOf?.(part);
+  return (
+    <span title={part} className={name === undefined ? 'font-mono text-[0.92em]' : 'font-medium'}>
+      {name ?? shortId(part)}
+    </span>
+  );
+}
+
 /** A sentence of the service, with its ids short or by name, and its times in the zone of the reader. */
 export function Sentence({ text, nameOf }: SentenceProps) {
   if (text === undefined) return undefined;
-  const parts = text.split(PARTS).map((part, index) => {
-    const key = `${index} ${part}`;
-    if (index % 2 === 0) return <Fragment key={key}>{part}</Fragment>;
-    if (part.endsWith('Z')) return <Time key={key} at={part} />;
-    const name = nameOf?.(part);
-    return (
-      <span key={key} title={part} className={name === undefined ? 'font-mono text-[0.92em]' : 'font-medium'}>
-        {name ?? shortId(part)}
-      </span>
-    );
-  });
-  return <span>{parts}</span>;
+  const parts = text.split(PARTS).map((part, index) => partOf(part, index % 2 === 0, nameOf));
+  // Known by their place: when a table shows another row in the same element, texts change and no elements are created.
+  return createElement('span', undefined, ...parts);
 }

@@ -3,10 +3,9 @@ import { localTime, relativeTime, shortTime, utcTime } from '~/lib/time.ts';
 
 const RELATIVE_EVERY_MS = 15_000;
 
-function useNow(everyMs: number | undefined): number {
+function useNow(everyMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    if (everyMs === undefined) return undefined;
     const timer = setInterval(() => setNow(Date.now()), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
@@ -19,17 +18,21 @@ export type TimeProps = {
   readonly form?: 'full' | 'short' | 'relative';
 };
 
+type Shown = { readonly at: string; readonly text: string; readonly title: string };
+
+const element = ({ at, text, title }: Shown) => (
+  <time dateTime={at} title={title} className="tabular whitespace-nowrap">
+    {text}
+  </time>
+);
+
+function RelativeTime({ at }: { readonly at: string }) {
+  const now = useNow(RELATIVE_EVERY_MS);
+  return element({ at, text: relativeTime(at, now), title: `${localTime(at)}\n${utcTime(at)}` });
+}
+
 /** In the zone of the reader; UTC, with every digit, on hover. */
 export function Time({ at, form = 'full' }: TimeProps) {
-  const now = useNow(form === 'relative' ? RELATIVE_EVERY_MS : undefined);
-  const text = form === 'full' ? localTime(at) : form === 'short' ? shortTime(at) : relativeTime(at, now);
-  return (
-    <time
-      dateTime={at}
-      title={form === 'relative' ? `${localTime(at)}\n${utcTime(at)}` : utcTime(at)}
-      className="tabular whitespace-nowrap"
-    >
-      {text}
-    </time>
-  );
+  if (form === 'relative') return <RelativeTime at={at} />;
+  return element({ at, text: form === 'full' ? localTime(at) : shortTime(at), title: utcTime(at) });
 }

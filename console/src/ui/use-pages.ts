@@ -40,6 +40,26 @@ function useParsed(): (page: PackedPage) => readonly unknown[] {
   }, []);
 }
 
+/** The number of rows up to the end of each page. */
+function endsOf(pages: readonly PackedPage[]): readonly number[] {
+  let end = 0;
+  return pages.map(({ count }) => {
+    end += count;
+    return end;
+  });
+}
+
+/** The first page that ends after `index`. There may be a thousand, and every row in the window is looked for. */
+function placeOf(ends: readonly number[], index: number): number {
+  let [low, high] = [0, ends.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ends[middle]! > index) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 /** A list of the interface, page by page: `usePages(['transfers', filter], (page_cursor) => ferry.listTransfers({ …filter, page_cursor }))`. */
 export function usePages<Item>(
   key: readonly unknown[],
@@ -59,20 +79,18 @@ export function usePages<Item>(
   });
   const itemsOf = useParsed() as (page: PackedPage) => readonly Item[];
   const pages = query.data?.pages;
+  const ends = useMemo(() => endsOf(pages ?? []), [pages]);
   const at = useCallback(
     (index: number): Item | undefined => {
-      let start = 0;
-      for (const page of pages ?? []) {
-        if (index < start + page.count) return itemsOf(page)[index - start];
-        start += page.count;
-      }
-      return undefined;
+      const place = placeOf(ends, index);
+      const page = pages?.[place];
+      return page && itemsOf(page)[index - ends[place]! + page.count];
     },
-    [pages, itemsOf],
+    [pages, ends, itemsOf],
   );
   const firstPage = pages?.[0];
   return {
-    count: useMemo(() => (pages ?? []).reduce((sum, page) => sum + page.count, 0), [pages]),
+    count: ends.at(-1) ?? 0,
     at,
     first: useMemo(() => (firstPage === undefined ? [] : itemsOf(firstPage)), [firstPage, itemsOf]),
     isLoading: query.isPending,

@@ -89,7 +89,7 @@ const columnsOf = (fraction: number): Column<Transfer>[] => [
     header: 'What it waits for',
     width: 'minmax(8rem, 2fr)',
     cell: ({ secondary_status: secondary, ref_id: ref }) => (
-      <span className="truncate text-quiet">
+      <span className="text-quiet">
         <Sentence text={secondary?.detail ?? ref} />
       </span>
     ),
