@@ -28,7 +28,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startEmbedded({ dataDir, log: () => undefined, settings });
   const postgres = { socketDir: server.socketDir, port: server.port, user: server.user };
   await administer(postgres, 'create database template_ferry', `create role ${servingRole} login`);
-  const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 1);
+  const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 1, {
+    connectTimeoutMs: 60_000,
+  });
   await migrate(template, undefined, undefined, { servingRole });
   await template.close();
   project.provide('postgres', postgres);
