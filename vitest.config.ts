@@ -25,7 +25,7 @@ export default defineConfig({
     // slower, so no test needs its own. Without the last one Vitest polls for one second.
     testTimeout: isLong ? 3_600_000 : 300_000,
     hookTimeout: isLong ? 3_600_000 : 300_000,
-    expect: { poll: { timeout: 60_000, interval: 20 } },
+    expect: { poll: { timeout: 60_000, interval: 50 } },
     reporters: [process.env.CI === undefined ? 'dot' : 'default', './test/support/count-reporter.ts'],
   },
 });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { StaticContent } from './static.ts';
+import { lazily, type StaticContent } from './static.ts';
 
 /** The built console. `npm ci` runs no scripts, so the service builds it when it is first requested; a release contains it. */
 const CONSOLE = fileURLToPath(new URL('../../console/', import.meta.url));
@@ -27,10 +27,8 @@ export type ConsoleFiles = {
 
 function assetOf(path: string): StaticContent {
   const name = relative(DIST, path);
-  const variant = (ending: string, suffix: string) => ({
-    body: readFileSync(path + ending),
-    etag: `"${name}${suffix}"`,
-  });
+  const variant = (ending: string, suffix: string) =>
+    lazily(async () => ({ body: readFileSync(path + ending), etag: `"${name}${suffix}"` }));
   return {
     type: TYPES[extname(path)] ?? 'application/octet-stream',
     policy: undefined,

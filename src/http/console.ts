@@ -30,12 +30,12 @@ const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 
 /** One build for every path: the addresses of its files, and the base that its script uses, are written into the page. */
-async function indexOf({ index }: ConsoleFiles, path: string, mode: string): Promise<StaticContent> {
+function indexOf({ index }: ConsoleFiles, path: string, mode: string): StaticContent {
   const page = index
     .replaceAll('"./assets/', `"${escaped(path)}/console/assets/`)
     .replace('name="ferry-base" content=""', `name="ferry-base" content="${escaped(path)}"`)
     .replace('name="ferry-mode" content=""', `name="ferry-mode" content="${escaped(mode)}"`);
-  return { ...(await createStaticContent(HTML, page)), policy: POLICY, cacheControl: 'no-cache' };
+  return { ...createStaticContent(HTML, page), policy: POLICY, cacheControl: 'no-cache' };
 }
 
 const WAITING = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="1">
@@ -58,7 +58,7 @@ export function consoleExtension(options: ConsoleOptions): (app: FastifyInstance
   let failedAtMs = Number.NEGATIVE_INFINITY;
   const load = lazily(async () => {
     const files = await loadConsole();
-    loaded = { files, index: await indexOf(files, pathOf(options.publicUrl()), options.mode) };
+    loaded = { files, index: indexOf(files, pathOf(options.publicUrl()), options.mode) };
   });
   const ready = (): typeof loaded => {
     if (performance.now() - failedAtMs < LIMITS.consoleBuildRetryMs)

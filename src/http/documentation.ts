@@ -51,11 +51,8 @@ async function createReference(): Promise<Reference> {
   try {
     const [made] = (await once(worker, 'message')) as [ReferenceParts];
     return {
-      page: await createStaticContent(HTML, made.page.replace('</head>', `${ICON}</head>`)),
-      script: await createStaticContent(
-        'application/javascript; charset=utf-8',
-        Buffer.from(made.script.buffer),
-      ),
+      page: createStaticContent(HTML, made.page.replace('</head>', `${ICON}</head>`)),
+      script: createStaticContent('application/javascript; charset=utf-8', Buffer.from(made.script.buffer)),
     };
   } finally {
     await worker.terminate();
@@ -73,14 +70,14 @@ type Pages = {
 function createPages(options: DocumentationOptions): Pages {
   const slugs = Object.keys(PROBLEMS) as ProblemSlug[];
   return {
-    openApi: lazily(() => {
+    openApi: lazily(async () => {
       const document = JSON.stringify(openApiDocument(options, options.publicUrl()));
       return createStaticContent('application/json; charset=utf-8', document);
     }),
     reference: lazily(createReference),
-    index: lazily(() => createStaticContent(HTML, problemIndex())),
+    index: lazily(async () => createStaticContent(HTML, problemIndex())),
     bySlug: new Map(
-      slugs.map((slug) => [slug, lazily(() => createStaticContent(HTML, problemPage(slug)))] as const),
+      slugs.map((slug) => [slug, lazily(async () => createStaticContent(HTML, problemPage(slug)))] as const),
     ),
   };
 }

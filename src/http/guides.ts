@@ -107,12 +107,12 @@ export function registerGuides(app: FastifyInstance, publicUrl: () => string): v
       });
     const known =
       made.get(name) ??
-      lazily(() => createStaticContent('text/html; charset=utf-8', pageOf(found, name, publicUrl())));
+      lazily(async () => createStaticContent('text/html; charset=utf-8', pageOf(found, name, publicUrl())));
     made.set(name, known);
     return known();
   }
   for (const [name, type] of Object.entries(FILES)) {
-    const file = lazily(() =>
+    const file = lazily(async () =>
       createStaticContent(type, readFileSync(new URL(`pages/${name}`, import.meta.url), 'utf8')),
     );
     app.get(`/docs/guides/${name}`, async (request, reply) => sendStatic(request, reply, await file()));

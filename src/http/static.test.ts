@@ -23,13 +23,24 @@ describe('the encoding', () => {
 
 it('all variants have the same content, and an ETag each', async () => {
   const text = 'Fährgeld '.repeat(1_000);
-  const { br, gzip, identity } = (await createStaticContent('text/plain', text)).variants;
+  const variantsOf = async (content: string) => {
+    const { variants } = createStaticContent('text/plain', content);
+    return { br: await variants.br(), gzip: await variants.gzip(), identity: await variants.identity() };
+  };
+  const { br, gzip, identity } = await variantsOf(text);
   expect(identity.body.toString()).toBe(text);
   expect(brotliDecompressSync(br.body).toString()).toBe(text);
   expect(gunzipSync(gzip.body).toString()).toBe(text);
   expect(new Set([br.etag, gzip.etag, identity.etag]).size).toBe(3);
-  expect((await createStaticContent('text/plain', text)).variants.br.etag).toBe(br.etag);
-  expect((await createStaticContent('text/plain', `${text}.`)).variants.br.etag).not.toBe(br.etag);
+  expect((await variantsOf(text)).br.etag).toBe(br.etag);
+  expect((await variantsOf(`${text}.`)).br.etag).not.toBe(br.etag);
+});
+
+it('content is compressed once', async () => {
+  const { variants } = createStaticContent('text/plain', 'Fährgeld '.repeat(1_000));
+  const [one, other] = await Promise.all([variants.br(), variants.br()]);
+  expect(other.body).toBe(one.body);
+  expect((await variants.br()).body).toBe(one.body);
 });
 
 it('a value that is made lazily is made once, but again after a failure', async () => {

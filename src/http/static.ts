@@ -5,18 +5,19 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LIMITS } from '../limits.ts';
 
-/** Content that never changes while the process runs, made once and compressed once. Its buffers are sent without a copy. */
+/** Content that never changes while the process runs, made once. Its buffers are sent without a copy. */
 export type StaticContent = {
   readonly type: string;
   /** What a page may load and run; undefined for content that is not a page. */
   readonly policy: string | undefined;
   /** How long browsers keep it; unless given, for `staticCacheSeconds`. */
   readonly cacheControl?: string;
-  readonly variants: Readonly<Record<Encoding, Variant>>;
+  /** Each is compressed once, when a client first asks for it: most content is only ever sent in one encoding. */
+  readonly variants: Readonly<Record<Encoding, () => Promise<Variant>>>;
 };
 
 type Encoding = 'br' | 'gzip' | 'identity';
-type Variant = { readonly body: Buffer; readonly etag: string };
+export type Variant = { readonly body: Buffer; readonly etag: string };
 
 /** Within 15% of the best quality in a hundredth of its time: 0.1 s for the script of the reference, on another thread. */
 const BROTLI_QUALITY = 6;
@@ -24,7 +25,7 @@ const BROTLI_QUALITY = 6;
 const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
 
-export async function createStaticContent(type: string, content: string | Buffer): Promise<StaticContent> {
+export function createStaticContent(type: string, content: string | Buffer): StaticContent {
   const body = typeof content === 'string' ? Buffer.from(content) : content;
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
@@ -36,9 +37,9 @@ export async function createStaticContent(type: string, content: string | Buffer
     type,
     policy: type.startsWith('text/html') ? policyOf(body.toString('utf8')) : undefined,
     variants: {
-      br: { body: await compressBrotli(body, { params }), etag: `"${digest}-br"` },
-      gzip: { body: await compressGzip(body), etag: `"${digest}-gzip"` },
-      identity: { body, etag: `"${digest}"` },
+      br: lazily(async () => ({ body: await compressBrotli(body, { params }), etag: `"${digest}-br"` })),
+      gzip: lazily(async () => ({ body: await compressGzip(body), etag: `"${digest}-gzip"` })),
+      identity: async () => ({ body, etag: `"${digest}"` }),
     },
   };
 }
@@ -107,13 +108,13 @@ function* piecesOf(body: Buffer): Generator<Buffer> {
     yield body.subarray(from, from + LIMITS.staticPieceBytes);
 }
 
-export function sendStatic(
+export async function sendStatic(
   request: FastifyRequest,
   reply: FastifyReply,
   content: StaticContent,
-): FastifyReply {
+): Promise<FastifyReply> {
   const encoding = chooseEncoding(request.headers['accept-encoding']);
-  const { body, etag } = content.variants[encoding];
+  const { body, etag } = await content.variants[encoding]();
   reply.headers({
     etag,
     vary: 'accept-encoding',

@@ -81,6 +81,14 @@ describe('the document', () => {
     expect(document.openapi).toMatch(/^3\.1\./);
   });
 
+  it('is what the service answers, compressed or not', async () => {
+    for (const encoding of ['br', 'gzip', 'identity']) {
+      const answer = await fetch(`${service.url}/openapi.json`, { headers: { 'accept-encoding': encoding } });
+      expect(answer.headers.get('content-encoding') ?? 'identity').toBe(encoding);
+      expect(await answer.json()).toEqual(document);
+    }
+  });
+
   it('has no server address other than that of the service', () => {
     const addresses = [...JSON.stringify(document).matchAll(/https?:\/\/[^/"\s`]+/g)].map(
       ([address]) => address,

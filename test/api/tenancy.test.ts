@@ -15,6 +15,7 @@ import {
   withDigest,
   withField,
 } from '../support/openapi.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { expectProblem, startTestService, type TestCustomer } from '../support/service.ts';
 
 /**
@@ -241,7 +242,10 @@ describe('without a valid token', () => {
       const bare = await service.anonymous.call(method, path, body);
       expectProblem(bare, 401, 'unauthenticated');
       expect(bare.headers.get('www-authenticate')).toBe('Bearer realm="ferry"');
-      for (const authorization of ['Bearer', 'Bearer x y', 'Bearer nonsense', `Bearer ${token}`]) {
+      const wrong = ['Bearer', 'Bearer x y', 'Bearer nonsense', `Bearer ${token}`];
+      // The quick run sends each operation one of them.
+      const sent = IS_LONG ? wrong : [wrong[operations.indexOf(operation) % wrong.length]!];
+      for (const authorization of sent) {
         const answer = await service.anonymous.call(method, path, body, { authorization });
         expectProblem(answer, 401, 'unauthenticated');
         expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="ferry", error="invalid_token"');

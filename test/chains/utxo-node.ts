@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { UtxoNetwork } from '../../src/chains/utxo/chain.ts';
 import { createRpc, type NodeSettings } from '../../src/chains/utxo/rpc.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 import { isInstalled, type UtxoProgram } from '../support/utxo-programs.ts';
 
@@ -81,6 +82,9 @@ const KINDS: readonly Kind[] = [
 ];
 
 export const installedKinds = KINDS.filter(({ program }) => isInstalled(program));
+
+/** The quick run has one of them: tests of a wallet do the same on each. */
+export const kindsOfThisRun = IS_LONG ? installedKinds : installedKinds.slice(0, 1);
 
 export type TestNode = {
   readonly settings: NodeSettings;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Assignment, Version } from '../../src/chains/driver.ts';
 import { createUtxoDriver } from '../../src/chains/utxo/create.ts';
-import { installedKinds, startLiar, startNode, type TestNode } from './utxo-node.ts';
+import { kindsOfThisRun, startLiar, startNode, type TestNode } from './utxo-node.ts';
 import {
   CONFIRMATIONS,
   createWallet,
@@ -12,7 +12,7 @@ import {
   type TestWallet,
 } from './utxo-wallet.ts';
 
-describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
+describe.each(kindsOfThisRun.map((kind) => [kind.program, kind] as const))(
   'two nodes of %s',
   (_name, kind) => {
     let first: TestNode;

@@ -5,7 +5,7 @@ import { dustLimit } from '../../src/chains/utxo/fees.ts';
 import { scriptOf } from '../../src/chains/utxo/script.ts';
 import { amountOf } from '../../src/chains/utxo/select.ts';
 import { transactionFrom } from '../../src/chains/utxo/transaction.ts';
-import { installedKinds, startLiar, startNode, type TestNode } from './utxo-node.ts';
+import { kindsOfThisRun, startLiar, startNode, type TestNode } from './utxo-node.ts';
 import {
   CONFIRMATIONS,
   createWallet,
@@ -19,7 +19,7 @@ import {
 
 const HOUR_MS = 3_600_000;
 
-describe.each(installedKinds.map((kind) => [kind.program, kind] as const))(
+describe.each(kindsOfThisRun.map((kind) => [kind.program, kind] as const))(
   'payments on %s',
   (_name, kind) => {
     let node: TestNode;

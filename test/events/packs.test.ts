@@ -10,6 +10,7 @@ import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { allEvents, emit } from '../support/events.ts';
 import { createTestWritePath } from '../support/ledger.ts';
+import { IS_LONG, rounds } from '../support/rounds.ts';
 
 let test: TestDatabase;
 let path: ReturnType<typeof createTestWritePath>;
@@ -106,7 +107,7 @@ describe('a feed of groups of all sizes', () => {
   ];
   it.each(filters)('is read completely %s, in pages of any size', async (_, filter, fits) => {
     const wanted = all.filter(fits);
-    for (const limit of [1, 7, 100]) {
+    for (const limit of IS_LONG ? [1, 7, 100] : [7, 100]) {
       const pages = await pagesOf(test.database, customerId, filter(), { limit, scanMax: 100_000 });
       expect(eventsIn(pages)).toEqual(wanted);
       const scanned = await pagesOf(test.database, customerId, filter(), { limit, scanMax: 40 });
@@ -177,11 +178,9 @@ describe('a batch with more events than ids can number', () => {
 
   it('is written in parts', async () => {
     const customerId = newId();
-    await Promise.all([
-      path.submit(emit(customerId, many(40_000))),
-      path.submit(emit(customerId, many(40_000))),
-    ]);
-    expect(await countOf(customerId)).toBe(80_000n);
+    const half = rounds(33_000, 40_000);
+    await Promise.all([path.submit(emit(customerId, many(half))), path.submit(emit(customerId, many(half)))]);
+    expect(await countOf(customerId)).toBe(BigInt(2 * half));
   });
 
   it('is refused with the reason when all events are of one command', async () => {

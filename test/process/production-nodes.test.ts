@@ -15,6 +15,7 @@ import {
   tokenFrom,
   urlOf,
 } from '../support/process.ts';
+import { IS_LONG } from '../support/rounds.ts';
 
 const OPERATIONS = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
 const PUBLIC_URL = 'https://pay.example';
@@ -227,7 +228,8 @@ describe('three nodes that start together on an empty database', () => {
   });
 });
 
-describe('a sandbox with DATABASE_URL', () => {
+// The quick run has sandboxes with DATABASE_URL, in two forms, in node-clock.test.ts and statuses.test.ts.
+describe.runIf(IS_LONG)('a sandbox with DATABASE_URL', () => {
   it('creates its data directory and the demo data, in whatever form the URL names the socket', async () => {
     const test = await createTestDatabase('template1');
     const { socketDir, user, database } = test.address as {

@@ -97,6 +97,16 @@ describe('the first start', () => {
     expect(rows.length).toBe(Object.keys(FUNDS).length);
   });
 
+  it('serves as the role that may not change entries, not as the owner', async () => {
+    const database = databaseOf(dataDir);
+    const rows = await database.query<{ user: string; may: boolean }>(
+      `select distinct usename as user, has_table_privilege(usename, 'entries', 'delete') as may
+       from pg_stat_activity where application_name = 'ferry-node'`,
+    );
+    await database.close();
+    expect(rows).toEqual([{ user: 'ferry_serve', may: false }]);
+  });
+
   it('answers health and metrics', async () => {
     expect((await fetch(`${ferry.url}/health/live`)).status).toBe(200);
     expect((await fetch(`${ferry.url}/health/ready`)).status).toBe(200);

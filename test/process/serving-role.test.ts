@@ -3,17 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
-import {
-  databaseOf,
-  type FerryProcess,
-  makeDataDir,
-  removeDataDir,
-  runFerry,
-  sandboxOf,
-  startFerry,
-  tokenFrom,
-  urlOf,
-} from '../support/process.ts';
+import { type FerryProcess, runFerry, sandboxOf, startFerry, tokenFrom, urlOf } from '../support/process.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 
 const OPERATIONS = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
@@ -174,21 +164,4 @@ describe('two roles, created with the statements of the operations guide', () =>
     ]);
     await Promise.all([migrator.close(), node.close()]);
   });
-});
-
-it('the embedded server of the sandbox has both roles', async () => {
-  const directory = makeDataDir();
-  const node = await startFerry({ FERRY_DATA_DIR: directory });
-  const database = databaseOf(directory);
-  try {
-    const rows = await database.query<{ user: string; may: boolean }>(
-      `select distinct usename as user, has_table_privilege(usename, 'entries', 'delete') as may
-       from pg_stat_activity where application_name = 'ferry-node'`,
-    );
-    expect(rows).toEqual([{ user: 'ferry_serve', may: false }]);
-  } finally {
-    await database.close();
-    await node.end('SIGTERM');
-    await removeDataDir(directory);
-  }
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Settlement } from '../../src/settlement/transaction.ts';
 import { assets, problemOf } from '../support/ledger.ts';
+import { rounds } from '../support/rounds.ts';
 import { createWorld, type LegText, type World } from './settlement-world.ts';
 
 /**
@@ -300,7 +301,7 @@ it('does what the model allows, after every proposal, affirmation, cancellation,
       seen.together += together;
       seen.heldBack += heldBack;
     }),
-    { numRuns: 40, examples, endOnFailure: true },
+    { numRuns: rounds(15, 40), examples, endOnFailure: true },
   );
   console.log(
     `${seen.scripts} scripts: ${seen.settled} settled, ${seen.together} of them only together with others; ${seen.heldBack} held back by a disabled profile`,

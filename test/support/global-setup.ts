@@ -16,8 +16,9 @@ declare module 'vitest' {
 }
 
 // The data directory is deleted after the run, so nothing has to survive a crash of the machine. Tests about durability start
-// servers of their own. Several test files with several nodes each are connected at once.
-const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500' };
+// servers of their own. Several test files with several nodes each are connected at once. Databases live for seconds, so there is
+// nothing to vacuum; tests of plans analyze their tables themselves.
+const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500', autovacuum: 'off' };
 
 const servingRole = 'ferry_serve';
 
@@ -27,7 +28,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startEmbedded({ dataDir, log: () => undefined, settings });
   const postgres = { socketDir: server.socketDir, port: server.port, user: server.user };
   await administer(postgres, 'create database template_ferry', `create role ${servingRole} login`);
-  const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 1);
+  const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 1, {
+    connectTimeoutMs: 60_000,
+  });
   await migrate(template, undefined, undefined, { servingRole });
   await template.close();
   project.provide('postgres', postgres);

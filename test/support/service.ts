@@ -52,6 +52,24 @@ export type TestService = {
 
 const isJson = ({ headers }: Response): boolean => /\bjson\b/.test(headers.get('content-type') ?? '');
 
+/** By the environment that it was made from, with `service.invalid` as the address. */
+const documents = new Map<string, string>();
+
+/**
+ * The document /openapi.json. It depends on the configuration and on the address alone, so it is requested once in each process for
+ * the same environment: to make it takes longer than the rest of a start. Not for a register of the test's own, nor for a file.
+ */
+async function documentOf(url: string, env: Record<string, string>, networks: Networks): Promise<string> {
+  const isPlain = networks === NETWORKS && env.FERRY_CONFIG === undefined;
+  const key = JSON.stringify(env);
+  const known = isPlain ? documents.get(key) : undefined;
+  if (known !== undefined) return known.replaceAll('http://service.invalid', url);
+  const plain = { headers: { 'accept-encoding': 'identity' } };
+  const text = await (await fetch(`${url}/openapi.json`, plain)).text();
+  if (isPlain) documents.set(key, text.replaceAll(url, 'http://service.invalid'));
+  return text;
+}
+
 /** The whole service on its own port and database. `stop` fails if the audit finds a violation. */
 export async function startTestService(
   env: Record<string, string> = {},
@@ -72,7 +90,7 @@ export async function startTestService(
   await service.start();
   service.setReady();
   const url = service.url();
-  const description = readDescription(await (await fetch(`${url}/openapi.json`)).json());
+  const description = readDescription(JSON.parse(await documentOf(url, env, networks)));
 
   async function call(
     token: string | undefined,

@@ -6,13 +6,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
  */
 export const PATIENCE_MS = process.env.FERRY_TEST_LONG === undefined ? 120_000 : 600_000;
 
-/** Polls until the condition holds. An error counts as "not yet"; the last one is the cause of the failure. */
+/** Polls of a long wait are this far apart at most: each may be a request and a statement, and five files wait at once. */
+const INTERVAL_MS_MAX = 100;
+
+/**
+ * Polls until the condition holds, less often the longer it takes: a wait is at most a tenth longer than necessary. An error counts as
+ * "not yet"; the last one is the cause of the failure.
+ */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,
   intervalMs = 10,
 ): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const startedAt = performance.now();
+  const deadline = startedAt + PATIENCE_MS;
   let cause: unknown;
   do {
     try {
@@ -21,7 +28,8 @@ export async function until(
     } catch (error) {
       cause = error;
     }
-    await sleep(intervalMs);
+    const waitedMs = performance.now() - startedAt;
+    await sleep(Math.max(intervalMs, Math.min(waitedMs / 10, INTERVAL_MS_MAX)));
   } while (performance.now() < deadline);
   throw new Error(`waited ${PATIENCE_MS / 1_000} s without success until ${what}`, { cause });
 }

@@ -3,13 +3,14 @@ import type { Rail } from '../../src/rails/rail.ts';
 import type { Transfer } from '../../src/transfers/transfer.ts';
 import { CHECKPOINTS, type Checkpoint } from '../../src/withdrawals/steps.ts';
 import { createWorld, type Node, never, type World } from '../support/payouts.ts';
+import { IS_LONG } from '../support/rounds.ts';
 
 /**
  * The fault matrix of a withdrawal. A cell is a step, a fault at that step, what the rail does with the payment, and a
  * rail. After each, the rail was asked to pay exactly once, the ledger balances, and the transfer has the right outcome.
  *
  * A "killed" process executes nothing after that point: what it awaits never resolves.
- * What survives is what it committed and what it sent. Processes that are really killed are in withdrawal-kill.test.ts.
+ * What survives is what it committed and what it sent. Processes that are really killed are in withdrawal-kill.long.test.ts.
  */
 let world: World;
 beforeAll(async () => {
@@ -189,9 +190,12 @@ const FAULTS: readonly (readonly [name: string, fault: Fault])[] = [
   ],
 ];
 
-const CELLS = Object.keys(KINDS).flatMap((kind) =>
-  Object.keys(ENDINGS).flatMap((ending) =>
-    FAULTS.map(([name, fault]) => [`${kind}, ${ending}, ${name}`, fault, kind, ending] as const),
+/** In the quick run every third: each fault with every ending, on one of the rails. */
+const CELLS = Object.keys(KINDS).flatMap((kind, ofKind) =>
+  Object.keys(ENDINGS).flatMap((ending, ofEnding) =>
+    FAULTS.filter((_, ofFault) => IS_LONG || (ofKind + ofEnding + ofFault) % 3 === 0).map(
+      ([name, fault]) => [`${kind}, ${ending}, ${name}`, fault, kind, ending] as const,
+    ),
   ),
 );
 

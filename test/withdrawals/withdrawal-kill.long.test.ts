@@ -10,7 +10,6 @@ import {
   startFerry,
   tokenFrom,
 } from '../support/process.ts';
-import { rounds } from '../support/rounds.ts';
 import { unlockAsSandbox } from '../support/vault.ts';
 
 /** Service processes on one database, ended with kill -9 at random. */
@@ -43,9 +42,9 @@ function start(): Promise<FerryProcess> {
 const startNodes = (count: number): Promise<FerryProcess[]> =>
   Promise.all(Array.from({ length: count }, start));
 
-const NODES = rounds(2, 3);
-const WITHDRAWALS = rounds(40, 400);
-const KILLS_MIN = rounds(2, 6);
+const NODES = 3;
+const WITHDRAWALS = 400;
+const KILLS_MIN = 6;
 /** Withdrawals that are sent at once. */
 const PART = 20;
 const MEMOS = ['', '', '', 'sandbox:refuse', 'sandbox:fail', 'sandbox:twice', 'sandbox:down', 'sandbox:lost'];
