@@ -18,7 +18,7 @@ import {
   NEW_CLIENT,
   REMOVED_CREDENTIAL,
 } from './client-examples.ts';
-import { listClients } from './client-list-store.ts';
+import { type ListedClient, listClients } from './client-list-store.ts';
 import {
   AddCredentialsRequest,
   ChangeClientRequest,
@@ -31,13 +31,14 @@ import {
   CreatedClientShape,
   CredentialParams,
   CredentialsShape,
+  OwnClientsQuery,
 } from './client-schema.ts';
 import { clientKeysOf, secretsOf } from './credential-store.ts';
 import { readableKeys } from './credentials.ts';
 import { newClientId } from './secrets.ts';
 import { clientById } from './store.ts';
 
-/** Clients of all customers, for operators. */
+/** Clients of all customers, for operators, and the list of its own for a customer. */
 
 export type ClientParts = { readonly database: Database; readonly actions: ClientActions };
 
@@ -103,6 +104,8 @@ function readRoute({ database }: ClientParts): Route {
   });
 }
 
+const presentListed = ({ clientId, ...row }: ListedClient) => presentClient({ ...row, id: clientId });
+
 function listRoute({ database }: ClientParts): Route {
   return route({
     ...COMMON,
@@ -119,9 +122,29 @@ function listRoute({ database }: ClientParts): Route {
     async handle({ query }) {
       const page = readPage(query, 'clients');
       const found = await listClients(database, query, page);
-      return {
-        body: await pageOf(found, page, ({ clientId, ...row }) => presentClient({ ...row, id: clientId })),
-      };
+      return { body: await pageOf(found, page, presentListed) };
+    },
+  });
+}
+
+/** What a customer sees of its own clients. */
+function ownListRoute({ database }: ClientParts): Route {
+  return route({
+    tag: 'Authentication',
+    method: 'GET',
+    path: '/v2/clients',
+    operationId: 'listOwnClients',
+    summary: 'List your API clients',
+    description: 'With their scopes. The operator creates and changes them.',
+    scope: 'control:read_client',
+    query: OwnClientsQuery,
+    response: ClientList,
+    problems: [],
+    answer: { items: [CLIENT] },
+    async handle({ caller: { customerId }, query }) {
+      const page = readPage(query, 'own clients');
+      const found = await listClients(database.of(customerId), { ...query, customer_id: customerId }, page);
+      return { body: await pageOf(found, page, presentListed) };
     },
   });
 }
@@ -263,6 +286,7 @@ function credentialRoutes(parts: ClientParts): Route[] {
 
 export const clientRoutes = (parts: ClientParts): Route[] => [
   listRoute(parts),
+  ownListRoute(parts),
   readRoute(parts),
   createRoute(parts),
   ...changeRoutes(parts),

@@ -35,13 +35,11 @@ const Secret = Type.Optional(Type.String({ description: 'Store it now: it is not
 
 export const ClientShape = Type.Object(CLIENT, { ...closed, title: 'OAuthClient' });
 export const ClientList = listShape(ClientShape, 'ClientList');
-export const ClientsQuery = listQuery(
-  {
-    customer_id: One(Id('Customer'), 'Of this customer'),
-    statuses: Several(Type.Enum(['ACTIVE', 'DISABLED']), 'In these statuses'),
-  },
-  ['created_at'],
-);
+const statuses = Several(Type.Enum(['ACTIVE', 'DISABLED']), 'In these statuses');
+export const ClientsQuery = listQuery({ customer_id: One(Id('Customer'), 'Of this customer'), statuses }, [
+  'created_at',
+]);
+export const OwnClientsQuery = listQuery({ statuses }, ['created_at']);
 export const CreatedClientShape = Type.Object(
   { ...CLIENT, client_secret: Secret },
   { ...closed, title: 'CreatedClient' },

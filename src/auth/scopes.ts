@@ -30,6 +30,7 @@ export const SCOPES = {
   'people:read_person': 'Read the people of the customer, and their sessions',
   'people:write_person': 'Add people, change their roles, disable them, and end their sessions',
   'control:read_audit_log': 'Read the audit log of the own customer',
+  'control:read_client': 'Read the API clients of the own customer, and their scopes',
   'control:read_approval': 'Read requests that need approval, of the own customer',
   'control:approve': 'Approve and reject requests of the own customer',
   'sandbox:simulate': 'Simulate deposits, rail outcomes and reviews (sandbox only)',

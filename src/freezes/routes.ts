@@ -77,7 +77,9 @@ function writeRoutes(parts: FreezeParts): Route[] {
         if ((scope === 'PLATFORM') !== (subjectId === undefined))
           throw invalidField(
             '/subject_id',
-            scope === 'PLATFORM' ? 'must be absent for the platform' : 'is required, unless the scope is PLATFORM',
+            scope === 'PLATFORM'
+              ? 'must be absent for the platform'
+              : 'is required, unless the scope is PLATFORM',
           );
         const asked = { scope, subjectId: subjectId ?? null, reason };
         const proposed = await proposeFreeze(caller, asked);

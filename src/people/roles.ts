@@ -19,6 +19,7 @@ const CUSTOMER_READS: readonly Scope[] = [
   'events:read_event',
   'policy:read_policy',
   'control:read_audit_log',
+  'control:read_client',
   'control:read_approval',
 ];
 

@@ -70,3 +70,14 @@ it('needs the scope of an operator', async () => {
   const reader = await service.createCustomer({ scopes: ['funding:read_profile'] });
   expectProblem(await reader.call('GET', CLIENTS), 403, 'insufficient-scope');
 });
+
+it('lists only its own clients to a customer, with their scopes', async () => {
+  const { status, body } = await alice.call('GET', '/v2/clients?limit=100&statuses=ACTIVE');
+  expect(status).toBe(200);
+  expect(new Set(body.items.map((one: any) => one.customer_id))).toEqual(new Set([alice.id]));
+  expect(idsOf(body.items)).toEqual(expect.arrayContaining(ids.filter((id) => id !== ids[3])));
+  expect(idsOf(body.items)).not.toContain(ids[3]);
+  expect(body.items.find((one: any) => one.client_id === ids[0]).scopes).toEqual(['funding:read_profile']);
+  const none = await service.createCustomer({ scopes: ['funding:read_profile'] });
+  expectProblem(await none.call('GET', '/v2/clients'), 403, 'insufficient-scope');
+});

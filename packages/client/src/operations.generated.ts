@@ -126,6 +126,7 @@ export const OPERATIONS = {
   claimApproval: ['POST', '/v2/approvals/{id}/claim', 'once'],
   listClients: ['GET', '/v2/operator/clients', 'list'],
   createClient: ['POST', '/v2/operator/clients', 'once'],
+  listOwnClients: ['GET', '/v2/clients', 'list'],
   getClient: ['GET', '/v2/operator/clients/{client_id}', 'read'],
   changeClient: ['PUT', '/v2/operator/clients/{client_id}', 'once'],
   disableClient: ['POST', '/v2/operator/clients/{client_id}/disable', 'once'],

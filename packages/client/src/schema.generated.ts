@@ -214,6 +214,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your API clients
+         * @description With their scopes. The operator creates and changes them. Scope: `control:read_client`.
+         */
+        get: operations["listOwnClients"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/conversion/stablecoins": {
         parameters: {
             query?: never;
@@ -3060,7 +3080,7 @@ export interface components {
              */
             owner_person_id?: string;
             /** @description What the client may do */
-            scopes?: ("transfer:write_fiat_withdrawal" | "transfer:write_crypto_withdrawal" | "transfer:write_platform_transfer" | "transfer:write_internal_transfer" | "transfer:read_transfer" | "transfer:write_fiat_account" | "transfer:read_fiat_account" | "transfer:write_deposit_address" | "transfer:read_deposit_address" | "transfer:write_fiat_deposit_instructions" | "transfer:read_fiat_deposit_instructions" | "fee:write_crypto_withdrawal_fee" | "conversion:write_conversion_stablecoin" | "conversion:read_conversion_stablecoin" | "settlement:write_transaction" | "settlement:read_transaction" | "identity:write_identity" | "identity:read_identity" | "identity:write_account" | "identity:read_account" | "funding:write_profile" | "funding:read_profile" | "policy:read_policy" | "policy:write_policy" | "policy:approve_withdrawal" | "events:read_event" | "events:write_webhook" | "people:read_person" | "people:write_person" | "control:read_audit_log" | "control:read_approval" | "control:approve" | "sandbox:simulate" | "operator:read" | "operator:journal" | "operator:review" | "operator:approve" | "operator:admin")[];
+            scopes?: ("transfer:write_fiat_withdrawal" | "transfer:write_crypto_withdrawal" | "transfer:write_platform_transfer" | "transfer:write_internal_transfer" | "transfer:read_transfer" | "transfer:write_fiat_account" | "transfer:read_fiat_account" | "transfer:write_deposit_address" | "transfer:read_deposit_address" | "transfer:write_fiat_deposit_instructions" | "transfer:read_fiat_deposit_instructions" | "fee:write_crypto_withdrawal_fee" | "conversion:write_conversion_stablecoin" | "conversion:read_conversion_stablecoin" | "settlement:write_transaction" | "settlement:read_transaction" | "identity:write_identity" | "identity:read_identity" | "identity:write_account" | "identity:read_account" | "funding:write_profile" | "funding:read_profile" | "policy:read_policy" | "policy:write_policy" | "policy:approve_withdrawal" | "events:read_event" | "events:write_webhook" | "people:read_person" | "people:write_person" | "control:read_audit_log" | "control:read_client" | "control:read_approval" | "control:approve" | "sandbox:simulate" | "operator:read" | "operator:journal" | "operator:review" | "operator:approve" | "operator:admin")[];
         };
         /** ChangePersonRequest */
         ChangePersonRequest: {
@@ -3211,7 +3231,7 @@ export interface components {
              */
             owner_person_id?: string;
             /** @description What the client may do */
-            scopes: ("transfer:write_fiat_withdrawal" | "transfer:write_crypto_withdrawal" | "transfer:write_platform_transfer" | "transfer:write_internal_transfer" | "transfer:read_transfer" | "transfer:write_fiat_account" | "transfer:read_fiat_account" | "transfer:write_deposit_address" | "transfer:read_deposit_address" | "transfer:write_fiat_deposit_instructions" | "transfer:read_fiat_deposit_instructions" | "fee:write_crypto_withdrawal_fee" | "conversion:write_conversion_stablecoin" | "conversion:read_conversion_stablecoin" | "settlement:write_transaction" | "settlement:read_transaction" | "identity:write_identity" | "identity:read_identity" | "identity:write_account" | "identity:read_account" | "funding:write_profile" | "funding:read_profile" | "policy:read_policy" | "policy:write_policy" | "policy:approve_withdrawal" | "events:read_event" | "events:write_webhook" | "people:read_person" | "people:write_person" | "control:read_audit_log" | "control:read_approval" | "control:approve" | "sandbox:simulate" | "operator:read" | "operator:journal" | "operator:review" | "operator:approve" | "operator:admin")[];
+            scopes: ("transfer:write_fiat_withdrawal" | "transfer:write_crypto_withdrawal" | "transfer:write_platform_transfer" | "transfer:write_internal_transfer" | "transfer:read_transfer" | "transfer:write_fiat_account" | "transfer:read_fiat_account" | "transfer:write_deposit_address" | "transfer:read_deposit_address" | "transfer:write_fiat_deposit_instructions" | "transfer:read_fiat_deposit_instructions" | "fee:write_crypto_withdrawal_fee" | "conversion:write_conversion_stablecoin" | "conversion:read_conversion_stablecoin" | "settlement:write_transaction" | "settlement:read_transaction" | "identity:write_identity" | "identity:read_identity" | "identity:write_account" | "identity:read_account" | "funding:write_profile" | "funding:read_profile" | "policy:read_policy" | "policy:write_policy" | "policy:approve_withdrawal" | "events:read_event" | "events:write_webhook" | "people:read_person" | "people:write_person" | "control:read_audit_log" | "control:read_client" | "control:read_approval" | "control:approve" | "sandbox:simulate" | "operator:read" | "operator:journal" | "operator:review" | "operator:approve" | "operator:admin")[];
         };
         /** CreatedClient */
         CreatedClient: {
@@ -7330,6 +7350,7 @@ export interface operations {
                      *         "people:read_person",
                      *         "people:write_person",
                      *         "control:read_audit_log",
+                     *         "control:read_client",
                      *         "control:read_approval",
                      *         "control:approve",
                      *         "sandbox:simulate",
@@ -7466,7 +7487,7 @@ export interface operations {
                     client_secret?: string;
                     /** @enum {string} */
                     grant_type: "client_credentials";
-                    /** @description Space-delimited; default: every scope of the client. Scopes: transfer:write_fiat_withdrawal, transfer:write_crypto_withdrawal, transfer:write_platform_transfer, transfer:write_internal_transfer, transfer:read_transfer, transfer:write_fiat_account, transfer:read_fiat_account, transfer:write_deposit_address, transfer:read_deposit_address, transfer:write_fiat_deposit_instructions, transfer:read_fiat_deposit_instructions, fee:write_crypto_withdrawal_fee, conversion:write_conversion_stablecoin, conversion:read_conversion_stablecoin, settlement:write_transaction, settlement:read_transaction, identity:write_identity, identity:read_identity, identity:write_account, identity:read_account, funding:write_profile, funding:read_profile, policy:read_policy, policy:write_policy, policy:approve_withdrawal, events:read_event, events:write_webhook, people:read_person, people:write_person, control:read_audit_log, control:read_approval, control:approve, sandbox:simulate, operator:read, operator:journal, operator:review, operator:approve, operator:admin. */
+                    /** @description Space-delimited; default: every scope of the client. Scopes: transfer:write_fiat_withdrawal, transfer:write_crypto_withdrawal, transfer:write_platform_transfer, transfer:write_internal_transfer, transfer:read_transfer, transfer:write_fiat_account, transfer:read_fiat_account, transfer:write_deposit_address, transfer:read_deposit_address, transfer:write_fiat_deposit_instructions, transfer:read_fiat_deposit_instructions, fee:write_crypto_withdrawal_fee, conversion:write_conversion_stablecoin, conversion:read_conversion_stablecoin, settlement:write_transaction, settlement:read_transaction, identity:write_identity, identity:read_identity, identity:write_account, identity:read_account, funding:write_profile, funding:read_profile, policy:read_policy, policy:write_policy, policy:approve_withdrawal, events:read_event, events:write_webhook, people:read_person, people:write_person, control:read_audit_log, control:read_client, control:read_approval, control:approve, sandbox:simulate, operator:read, operator:journal, operator:review, operator:approve, operator:admin. */
                     scope?: string;
                 };
             };
@@ -7952,6 +7973,61 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["AuditList"];
+                };
+            };
+        };
+    };
+    listOwnClients: {
+        parameters: {
+            query?: {
+                /** @description created_at eq */
+                "created_at.eq"?: string;
+                /** @description created_at gt */
+                "created_at.gt"?: string;
+                /** @description created_at gte */
+                "created_at.gte"?: string;
+                /** @description created_at lt */
+                "created_at.lt"?: string;
+                /** @description created_at lte */
+                "created_at.lte"?: string;
+                /** @description Default 100 */
+                limit?: number;
+                /** @description Default DESC */
+                order?: "ASC" | "DESC";
+                /** @description next_page_cursor of the previous page */
+                page_cursor?: string;
+                /** @description In these statuses (repeatable) */
+                statuses?: ("ACTIVE" | "DISABLED")[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "client_id": "ferry_b4347fb43a4afb2b9f86baf8",
+                     *           "customer_id": "01981b3e-1f40-7d22-8c19-5b7a90e3d614",
+                     *           "name": "back office",
+                     *           "scopes": [
+                     *             "funding:read_profile",
+                     *             "transfer:read_transfer"
+                     *           ],
+                     *           "created_at": "2026-01-15T09:30:00.482193Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ClientList"];
                 };
             };
         };

@@ -51,10 +51,15 @@ async function showOwn() {
   if (me?.customer_id === undefined) return;
   const profiles = await read('v2/profiles?limit=1');
   const accounts = await read('v2/transfer/fiat-accounts?limit=1&statuses=APPROVED');
+  // A person has no client, but the customer has: one that the person owns, if there is one.
+  const clients = me.kind === 'CLIENT' ? undefined : await read('v2/clients?limit=100&statuses=ACTIVE');
+  const isOwned = ({ owner_person_id: owner }) => owner === me.id;
+  const clientId =
+    me.kind === 'CLIENT' ? me.id : (clients?.items.find(isOwned) ?? clients?.items[0])?.client_id;
   const [profile] = profiles?.items ?? [];
   const [account] = accounts?.items ?? [];
   fill({
-    ...(me.kind === 'CLIENT' && { CLIENT_ID: me.id }),
+    ...(clientId !== undefined && { CLIENT_ID: clientId }),
     ...(profile !== undefined && { PROFILE: profile.id }),
     ...(account !== undefined && { FIAT_ACCOUNT: account.id }),
   });

@@ -20,8 +20,9 @@ import {
 } from '~/ui/index.ts';
 
 type Person = components['schemas']['Person'];
+type Client = components['schemas']['OAuthClient'];
 
-/** Who may do what: oneself, the other people, and where clients come from. */
+/** Who may do what: oneself, the other people, and the API clients. */
 export default function Access() {
   const me = useMe();
   const groups = [...Map.groupBy(me.scopes, (scope) => scope.split(':')[0]!)];
@@ -57,15 +58,58 @@ export default function Access() {
           </Panel>
         </div>
         {mayRead && <People />}
-        <Panel title="API clients">
-          <p className="max-w-2xl text-sm text-quiet">
-            The operator creates API clients with{' '}
-            <code className="font-mono text-xs">ferry client create</code>, each with its scopes. What they do
-            is in the audit log under their name.
-          </p>
-        </Panel>
+        <Clients />
       </PageBody>
     </>
+  );
+}
+
+/** The operator creates them; their owner may be a person of the customer. */
+function Clients() {
+  const mayRead = useMay('control:read_client');
+  const clients = useQuery({
+    queryKey: ['clients'],
+    queryFn: async () => (await ferry.listOwnClients({ limit: 1_000 })).items,
+    enabled: mayRead,
+  });
+  return (
+    <Panel title="API clients" flush>
+      <p className="max-w-2xl px-4 py-3 text-sm text-quiet">
+        The operator creates API clients with <code className="font-mono text-xs">ferry client create</code>,
+        each with its scopes. What they do is in the audit log under their name.
+      </p>
+      {clients.error !== null && (
+        <div className="p-4">
+          <ProblemNotice error={clients.error} retry={() => void clients.refetch()} />
+        </div>
+      )}
+      {mayRead && clients.data === undefined && clients.error === null && <Loading />}
+      <ul>
+        {clients.data?.map((one) => (
+          <ClientLine key={one.client_id} client={one} />
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function ClientLine({ client }: { readonly client: Client }) {
+  const { client_id: id, name, scopes, disabled_at: disabledAt, created_at: createdAt } = client;
+  return (
+    <li className="border-t border-line/60 px-4 py-2 text-sm">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
+        <span className="min-w-0 flex-1 basis-48 truncate font-medium">{name}</span>
+        <Id id={id} of={`the id of ${name}`} whole />
+        <span className="text-xs text-quiet">
+          since <Time at={createdAt} form="short" />
+        </span>
+        <StatusBadge status={disabledAt === undefined ? 'ACTIVE' : 'DISABLED'} />
+      </div>
+      <details className="mt-1 text-xs text-quiet">
+        <summary className="cursor-pointer">{counted(scopes.length, 'scope')}</summary>
+        <p className="mt-1 font-mono leading-relaxed break-words">{scopes.join(' ')}</p>
+      </details>
+    </li>
   );
 }
 
