@@ -142,7 +142,7 @@ function ownListRoute({ database }: ClientParts): Route {
     problems: [],
     answer: { items: [CLIENT] },
     async handle({ caller: { customerId }, query }) {
-      const page = readPage(query, 'own clients');
+      const page = readPage(query, 'own-clients');
       const found = await listClients(database.of(customerId), { ...query, customer_id: customerId }, page);
       return { body: await pageOf(found, page, presentListed) };
     },

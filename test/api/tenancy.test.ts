@@ -220,7 +220,7 @@ describe('the tests here', () => {
         .filter(({ path }) => path.at(-1) !== 'ref_id')
         .map(({ path }) => `${operation.id} ${pointer(path)}`),
     );
-    expect(others.sort()).toEqual(NOT_OUR_IDS);
+    expect(others.sort()).toEqual(NOT_OUR_IDS.toSorted());
   });
 });
 
