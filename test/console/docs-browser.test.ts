@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createClient } from '../../src/auth/administration.ts';
 import { CHROMIUM, openChromium } from '../people/chromium.ts';
 import { type ConsoleService, startConsoleService } from './console-service.ts';
-import { newVisitor, startProxy } from './visitor-browser.ts';
+import { enter, newVisitor, startProxy } from './visitor-browser.ts';
 
 describe.runIf(CHROMIUM !== undefined)('the documentation in a real Chromium', () => {
   let browser: Browser;
@@ -78,6 +78,15 @@ describe.runIf(CHROMIUM !== undefined)('the documentation in a real Chromium', (
     await page.getByText('ids of your client and its customer').waitFor();
     expect(await examples()).toContain(`${clientId}:$CLIENT_SECRET`);
     expect(await examples()).toContain(`"from_profile_id": "${world.profileId}"`);
+
+    // A person has no client of their own, but sees those of the customer.
+    await page.context().clearCookies();
+    await enter(page, proxy.url, 'viewer', '/access');
+    await page.getByText('of a reader', { exact: true }).waitFor();
+    await page.getByText('2 scopes', { exact: true }).click();
+    await page.getByText('funding:read_profile transfer:read_fiat_account').waitFor();
+    await page.goto(`${proxy.url}/docs/guides/quickstart`);
+    await expect.poll(examples).toContain(`${clientId}:$CLIENT_SECRET`);
     expect(complaints).toEqual([]);
     await close();
   });
