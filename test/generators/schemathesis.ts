@@ -56,7 +56,7 @@ const LOCKOUTS: Readonly<Record<string, readonly string[]>> = {
   changeClient: ['listClients'],
   disableClient: ['listClients'],
   removeClientCredential: ['listClients', 'getClient'],
-  createFreeze: ['listFreezes', 'listProfiles'],
+  createFreeze: ['listFreezes', 'getFreeze', 'listProfiles'],
 };
 
 async function runOn(program: string, selection: readonly string[]): Promise<number> {
