@@ -27,8 +27,8 @@ import {
 const SCRIPT = fileURLToPath(new URL('../naive-transfer.sql', import.meta.url));
 /** Enough for transfers that arrive whatever the service does: at 5,000 a second each may take 50 ms. */
 const CONNECTIONS_AT_RATE = 256;
-/** Transfers of one request, and connections that send such requests: together as many as the gate lets wait. */
-export const BULK = { size: 100, connections: 4 };
+/** Transfers of one request, and connections that send such requests: enough that the database always has the next batch. */
+export const BULK = { size: 100, connections: 6 };
 export const TIMES = { warmUpMs: WARM_UP_SECONDS * 1_000, measureMs: MEASURED_SECONDS * 1_000 };
 
 export type Comparison = {
