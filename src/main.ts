@@ -24,6 +24,7 @@ import { createTurns } from './http/turns.ts';
 import { createUsage } from './http/usage.ts';
 import type { Capability } from './kernel/capability.ts';
 import { createPatience, type Patience } from './kernel/patience.ts';
+import { sumOf } from './kernel/queue.ts';
 import { createSignal } from './kernel/signal.ts';
 import { createSourceOf } from './kernel/source-address.ts';
 import type { Vault } from './kernel/vault.ts';
@@ -31,6 +32,7 @@ import { startWorkers, stopWorkers, type Worker } from './kernel/worker.ts';
 import { createLedger } from './ledger/capability.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
+import { createNodes } from './nodes/capability.ts';
 import { createPeople, type People } from './people/capability.ts';
 import { openRails } from './rails/open.ts';
 import type { Rails } from './rails/rail.ts';
@@ -182,13 +184,20 @@ export async function assemble(parts: Parts): Promise<Service> {
   const { config, database, writeDatabase = database, healthDatabase = database, logger } = parts;
   const { log, metrics } = node;
   const ledger = createLedger({ ...node, writeDatabase });
+  const nodes = createNodes({ ...node, nodeLink: config.nodeLink });
   const entrance = createEntrance(node);
   const publicUrl = (): string => config.publicUrl ?? server.url();
   const paths = createPaths({ hasDocs: config.docs });
   const server = createHttpServer(
     config,
     createBrokenHttp({ publicUrl, paths, logger, observe: metrics.request }),
-    createAdmission({ ...entrance, writes: ledger.writePath.queue, publicUrl, logger, metrics }),
+    createAdmission({
+      ...entrance,
+      writes: sumOf(ledger.writePath.queue, nodes.handedOver),
+      publicUrl,
+      logger,
+      metrics,
+    }),
   );
   const approvals = createApprovals({ ...node, writePath: ledger.writePath, fourEyes: config.fourEyes });
   const { auth, people } = createCallers({ ...node, declare: approvals.declare }, publicUrl, entrance);
@@ -197,7 +206,12 @@ export async function assemble(parts: Parts): Promise<Service> {
     ledger,
     auth,
     people,
-    ...createCapabilities(node, ledger.writePath, { ownRails: parts.rails, opened, approvals }),
+    nodes,
+    ...createCapabilities({ ...node, handOver: nodes.handOver }, ledger.writePath, {
+      ownRails: parts.rails,
+      opened,
+      approvals,
+    }),
   ];
 
   let isReady = false;
