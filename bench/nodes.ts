@@ -27,9 +27,7 @@ const { values: options } = parseArgs({
 const NODES_MAX = 3;
 const CONNECTIONS = 240;
 const ROUNDS = Number(options.rounds ?? (options.quick ? 1 : 5));
-const TIMES = options.quick
-  ? { warmUpMs: 1_000, measureMs: 2_000 }
-  : { warmUpMs: 1_500, measureMs: 4_000 };
+const TIMES = options.quick ? { warmUpMs: 1_000, measureMs: 2_000 } : { warmUpMs: 1_500, measureMs: 4_000 };
 
 type Variant = {
   readonly nodes: number;
@@ -89,7 +87,12 @@ function profilesOf({ nodes, profiles }: Variant, node: number): readonly string
 }
 
 /** All loads at once, one for each node. */
-async function runRound(stage: Stage, all: Services, loads: readonly Load[], variant: Variant): Promise<number> {
+async function runRound(
+  stage: Stage,
+  all: Services,
+  loads: readonly Load[],
+  variant: Variant,
+): Promise<number> {
   const services = all[variant.link];
   const used = services.slice(0, variant.nodes);
   const cpuOf = (): number => services.reduce((sum, { pid }) => sum + processCpuUs(pid), 0);
@@ -124,7 +127,18 @@ const nameOf = ({ nodes, profiles, link }: Variant): string =>
   nodes === 1 ? '1 node' : `${nodes} nodes, ${profiles} profiles, link ${link}`;
 
 function tableOf(variants: readonly Variant[]): string {
-  const head = ['', '', 'transfers/s', 'p99 ms', 'nodes µs', 'PostgreSQL µs', 'batch', 'stale ‰', 'handed over', 'ms'];
+  const head = [
+    '',
+    '',
+    'transfers/s',
+    'p99 ms',
+    'nodes µs',
+    'PostgreSQL µs',
+    'batch',
+    'stale ‰',
+    'handed over',
+    'ms',
+  ];
   const rows = variants.map((variant) => {
     const of = (figure: keyof Round): number => median(variant.rounds.map((round) => round[figure]));
     return [

@@ -36,7 +36,12 @@ const startNode = (): Promise<FerryProcess> =>
 
 async function metric({ url }: FerryProcess, name: string): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
-  return Number(text.split('\n').find((line) => line.startsWith(`${name} `))?.slice(name.length));
+  return Number(
+    text
+      .split('\n')
+      .find((line) => line.startsWith(`${name} `))
+      ?.slice(name.length),
+  );
 }
 
 /** Once one node decides, and both others hand over to it. */
