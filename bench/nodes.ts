@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
 const NODES_MAX = 3;
 const CONNECTIONS = 240;
 const ROUNDS = Number(options.rounds ?? (options.quick ? 1 : 5));
-const TIMES = options.quick ? { warmUpMs: 1_000, measureMs: 2_000 } : { warmUpMs: 1_500, measureMs: 4_000 };
+const TIMES = options.quick ? { warmUpMs: 1_000, measureMs: 2_000 } : { warmUpMs: 2_500, measureMs: 3_500 };
 
 type Variant = {
   readonly nodes: number;

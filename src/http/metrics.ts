@@ -115,6 +115,7 @@ function nodeMetrics(registers: Registers): NodeMetrics {
     labelNames: ['how'] as const,
     registers,
   });
+  for (const how of ['replied', 'declined', 'lost'] as const) handedOver.inc({ how }, 0);
   const children = {
     replied: handedOver.labels('replied'),
     declined: handedOver.labels('declined'),

@@ -14,7 +14,8 @@ let to: string;
 beforeAll(async () => {
   // A busy machine must not end a lease or a link.
   Object.assign(LIMITS, { nodeLeaseMs: 120_000, nodeLinkOpenMs: 120_000, nodeLinkSilenceMs: 120_000 });
-  service = await startTestService({ FERRY_NODE_LINK: 'on' });
+  Object.assign(LIMITS, { metricsMs: 0 });
+  service = await startTestService({ FERRY_NODE_LINK: 'on', FERRY_PUBLIC_URL: 'https://pay.example' });
   await until('the first node decides', async () => (await metric(service.url, 'ferry_node_decides')) === 1);
   otherUrl = await service.addNode();
   customer = await service.createCustomer();
