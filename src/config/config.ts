@@ -247,10 +247,12 @@ function readTrustedProxies({ FERRY_TRUSTED_PROXIES: text = '' }: Environment): 
   return ranges;
 }
 
-function fromNodeLink(env: Environment): NodeAddress | undefined {
-  const read = readNodeLink(env.FERRY_NODE_LINK, readHost(env));
-  if (typeof read === 'string') throw new ConfigError(read);
-  return read;
+/** Where the node listens: for clients, and for other nodes. */
+function readListening(env: Environment): Pick<Config, 'host' | 'port' | 'nodeLink'> {
+  const host = readHost(env);
+  const nodeLink = readNodeLink(env.FERRY_NODE_LINK, host);
+  if (typeof nodeLink === 'string') throw new ConfigError(nodeLink);
+  return { host, port: readPort(env), nodeLink };
 }
 
 /** The content of the file that FERRY_CONFIG names; undefined without a file. */
@@ -359,8 +361,7 @@ export function readConfig(
   if (insecure !== undefined) throw new ConfigError(insecure);
   return {
     mode,
-    host: readHost(env),
-    port: readPort(env),
+    ...readListening(env),
     databaseUrl,
     migrateDatabaseUrl,
     dataDir: resolve(env.FERRY_DATA_DIR || defaultDataDir(env)),
@@ -377,7 +378,6 @@ export function readConfig(
     docs: oneOf(env, 'FERRY_DOCS', ['on', 'off'], 'on') === 'on',
     connectionsPerSource: readConnectionsPerSource(env),
     workers: oneOf(env, 'FERRY_WORKERS', ['on', 'off'], 'on') === 'on',
-    nodeLink: fromNodeLink(env),
     sandboxSpeed: readSpeed(env),
     fourEyes: readFourEyes(env, mode, file),
     rentLamportsPerDayMax: file.rentLamportsPerDayMax ?? RENT_LAMPORTS_PER_DAY_MAX,

@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { AuditReport } from '../ledger/audit.ts';
 import { TROUBLES, type WritePathObserver } from '../ledger/write-path.ts';
-import type { NodeMetrics } from '../nodes/capability.ts';
+import type { NodeMetrics } from '../nodes/metrics.ts';
 import type { AdmissionOptions } from './admission.ts';
 import { createRequestTimes } from './request-times.ts';
 

@@ -10,16 +10,7 @@ import type { Ended } from '../ledger/write-path.ts';
 import { createLease } from './lease.ts';
 import { createLinkClient } from './link-client.ts';
 import { createLinkServer } from './link-server.ts';
-
-export type NodeMetrics = {
-  /** A command that was handed over ended so. */
-  handedOver(how: 'replied' | 'declined' | 'lost', milliseconds: number): void;
-  /** A command of another node was taken. */
-  taken(): void;
-  linkLost(): void;
-  /** Another node decides than before. */
-  decidingNodeChanged(isSelf: boolean): void;
-};
+import type { NodeMetrics } from './metrics.ts';
 
 type Dependencies = {
   /** Where this node listens for others; undefined: it takes no part. */
@@ -28,6 +19,8 @@ type Dependencies = {
   readonly vault: Vault;
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly metrics: { readonly nodes: NodeMetrics };
+  /** Another node decides than before: what this one has cached is from before that. */
+  forgetBalances(): void;
 };
 
 type Nodes = Capability & {
@@ -43,7 +36,7 @@ const addressOf = (host: string, port: number): string =>
 
 /** Several nodes on one database: one of them decides, and the others hand over to it. */
 export function createNodes(dependencies: Dependencies): Nodes {
-  const { nodeLink, database, vault, log, metrics } = dependencies;
+  const { nodeLink, database, vault, log, metrics, forgetBalances } = dependencies;
   if (nodeLink === undefined) return { name: 'nodes', handOver: DECIDES_ALONE, handedOver: NOTHING };
   const nodeId = newId();
   let address = addressOf(nodeLink.host, nodeLink.port);
@@ -52,7 +45,9 @@ export function createNodes(dependencies: Dependencies): Nodes {
     vault,
     lost(commands, reason) {
       metrics.nodes.linkLost();
-      log.warn(
+      // Nothing waits when a node stops as it should.
+      const level = commands === 0 ? 'info' : 'warn';
+      log[level](
         { commands, reason },
         'the link to the node that decides was lost; this node decides meanwhile',
       );
@@ -72,7 +67,10 @@ export function createNodes(dependencies: Dependencies): Nodes {
     log,
     self: () => ({ nodeId, address }),
     found: client.follow,
-    changed: metrics.nodes.decidingNodeChanged,
+    changed(isSelf) {
+      metrics.nodes.decidingNodeChanged(isSelf);
+      forgetBalances();
+    },
   });
   return {
     name: 'nodes',
