@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { Problem, unavailable } from '../kernel/problem.ts';
 import type { Caller } from '../kernel/route.ts';
 import type { Command, Outcome } from '../ledger/command.ts';
 import { DECIDES_ALONE } from '../ledger/hand-over.ts';
@@ -30,8 +31,17 @@ export type InsideTransfers = {
   submitAll(transfers: readonly InsideTransfer[]): Promise<readonly Ended<string>[]>;
 };
 
-const UNIQUE_VIOLATION = '23505';
-const isTaken = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === UNIQUE_VIOLATION;
+/** Executed by another node with the same ids. */
+const isReplayOf = ({ command }: InsideTransfer, outcome: Outcome<string>): boolean =>
+  outcome.replayed && outcome.resourceId === command.key!.resourceId;
+
+/** A retry is safe only with a ref_id. Without one there is no Retry-After header, which clients might follow. */
+function unknownOutcome({ command }: InsideTransfer): Problem {
+  const detail = 'The node that executed the request was lost, and the outcome is not known yet.';
+  if (command.key !== undefined) return unavailable(`${detail} Retry with the same ref_id.`);
+  const advice = 'The request had no ref_id: check whether it was executed before you repeat it.';
+  return new Problem('unavailable', `${detail} ${advice}`);
+}
 
 const ended = (outcome: Promise<Outcome<string>>): Promise<Ended<string>> =>
   outcome.then(
@@ -52,20 +62,22 @@ export function createInsideTransfers(dependencies: TransferConnections & Transf
 
   /**
    * The other node was lost before it replied: it may have executed the transfer, or may still do so. The same command, with the same
-   * ids, can be executed once: the primary key of transfers, or the ref_id, refuses the second one, whichever that is.
+   * ids, can be executed once: the primary key of transfers, or the ref_id, refuses the second one, whichever that is. A refusal says
+   * nothing about the other node, which may have spent the funds on this very transfer: then the outcome is not known.
    */
   async function submitAgain(transfer: InsideTransfer): Promise<Outcome<string>> {
-    const before = await executed(transfer);
-    if (before !== undefined) return before;
-    const again = await ended(writePath.submit(transfer.command));
-    if ('outcome' in again) {
-      const { outcome } = again;
-      const isOwn = outcome.replayed && outcome.resourceId === transfer.command.key!.resourceId;
-      return (isOwn ? await executed(transfer) : undefined) ?? outcome;
+    try {
+      const before = await executed(transfer);
+      if (before !== undefined) return before;
+      const again = await ended(writePath.submit(transfer.command));
+      const isOwn = 'error' in again || isReplayOf(transfer, again.outcome);
+      const meanwhile = isOwn ? await executed(transfer) : undefined;
+      if (meanwhile !== undefined) return meanwhile;
+      if ('outcome' in again) return again.outcome;
+    } catch {
+      // The database could not be asked.
     }
-    const meanwhile = isTaken(again.error) ? await executed(transfer) : undefined;
-    if (meanwhile === undefined) throw again.error;
-    return meanwhile;
+    throw unknownOutcome(transfer);
   }
 
   async function submitElsewhere(transfer: InsideTransfer): Promise<Outcome<string>> {

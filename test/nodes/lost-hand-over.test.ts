@@ -45,25 +45,25 @@ afterAll(async () => {
   await service.stop();
 });
 
-function prepare(refId: string | undefined) {
+function prepare(refId: string | undefined, amount = '1') {
   const caller: Caller = {
     customerId: customer.id,
     clientId: newId(),
     scopes: new Set(),
     integration: 'FIRST_PARTY',
   };
-  const request = { from_profile_id: from, to_profile_id: to, asset: 'USD', amount: '1' };
+  const request = { from_profile_id: from, to_profile_id: to, asset: 'USD', amount };
   return inside.prepare('PLATFORM', caller, refId === undefined ? request : { ...request, ref_id: refId });
 }
 
 /** The transfer is there once, with its entries, and was answered as a new one. */
-async function expectOnce(count: number): Promise<void> {
+async function expectOnce(count: number, units = 100n): Promise<void> {
   const [row] = await service.database.query<{ debits: bigint; available: bigint }>(
     `select (select count(*) from transfers where profile_id = $1) as debits,
             (select available from balances where profile_id = $1 and asset = 'USD') as available`,
     [from],
   );
-  expect(row).toEqual({ debits: BigInt(count), available: 10_000n - 100n * BigInt(count) });
+  expect(row).toEqual({ debits: BigInt(count), available: 10_000n - units * BigInt(count) });
 }
 
 const REF_IDS = [
@@ -118,6 +118,38 @@ describe.each(REF_IDS)('a transfer %s whose reply is lost', (_name, newRefId) =>
     await expectOnce(COUNT);
   });
 });
+
+it('a transfer that took the last funds is answered as executed, and not as refused', async () => {
+  send = async (text) => {
+    // Executed between the look for the transfer and the second execution.
+    late = own.submit;
+    own.submit = async (command) => {
+      own.submit = late!;
+      await execute(text);
+      return late!(command);
+    };
+    return 'lost';
+  };
+  let late: typeof own.submit | undefined;
+  expect(await inside.submit(prepare(undefined, '100'))).toMatchObject({ replayed: false });
+  await expectOnce(1, 10_000n);
+});
+
+it.each([
+  ['with a ref_id', newId(), 1],
+  ['without a ref_id', undefined, undefined],
+])(
+  'a refusal %s after the reply was lost is not told as one: the outcome is not known',
+  async (_name, refId, retry) => {
+    send = () => Promise.resolve('lost');
+    await expect(inside.submit(prepare(refId, '101'))).rejects.toMatchObject({
+      slug: 'unavailable',
+      message: expect.stringContaining('the outcome is not known yet'),
+      retryAfterSeconds: retry,
+    });
+    await expectOnce(0);
+  },
+);
 
 it('a transfer that the deciding node declines is executed by the node itself', async () => {
   send = () => Promise.resolve('declined');

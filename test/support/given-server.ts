@@ -24,17 +24,15 @@ export async function forwardTo(text: string): Promise<Server & { stop(): Promis
   if (url.password !== '') process.env.PGPASSWORD = decodeURIComponent(url.password);
   const socketDir = await mkdtemp(join(tmpdir(), 'ferry-test-'));
   const sockets = new Set<Socket>();
-  const server = createServer((client) => {
-    const forwarded = connect(upstream);
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const forwarded = connect({ ...upstream, allowHalfOpen: true });
     const pair = [client, forwarded] as const;
     for (const [socket, other] of [pair, pair.toReversed() as [Socket, Socket]]) {
       sockets.add(socket);
       socket.setNoDelay(true);
-      socket.on('error', () => undefined);
-      socket.on('close', () => {
-        sockets.delete(socket);
-        other.destroy();
-      });
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => sockets.delete(socket));
+      // Ends the other side after what it has sent: the last statement before an end arrives.
       socket.pipe(other);
     }
   });
