@@ -24,6 +24,7 @@ import type { Signal } from './kernel/signal.ts';
 import type { SourceOf } from './kernel/source-address.ts';
 import type { Vault } from './kernel/vault.ts';
 import type { BalanceKey } from './ledger/command.ts';
+import type { HandOver } from './ledger/hand-over.ts';
 import type { WritePath } from './ledger/write-path.ts';
 import { createPolicies } from './policies/capability.ts';
 import { createProfiles, writeProfileOfAccount } from './profiles/capability.ts';
@@ -64,6 +65,8 @@ export type Node = {
   /** Sent when an attempt at a privileged action was refused. */
   readonly refused: Signal<Refusal>;
   readonly metrics: Metrics;
+  /** To the node that decides, if it is another one. */
+  readonly handOver: HandOver;
 };
 
 /** The configured rails, and in the sandbox simulated ones for the rest. */

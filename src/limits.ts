@@ -4,6 +4,7 @@ import { CHAIN_LIMITS } from './limits-chains.ts';
 import { CONTROL_LIMITS } from './limits-control.ts';
 import { EVENT_LIMITS } from './limits-events.ts';
 import { HTTP_LIMITS } from './limits-http.ts';
+import { NODE_LIMITS } from './limits-nodes.ts';
 import { PEOPLE_LIMITS } from './limits-people.ts';
 import { POLICY_LIMITS } from './limits-policies.ts';
 import { SIGNER_LIMITS } from './limits-signer.ts';
@@ -21,6 +22,7 @@ export const LIMITS = {
   ...SIGNER_LIMITS,
   ...PEOPLE_LIMITS,
   ...POLICY_LIMITS,
+  ...NODE_LIMITS,
   /** Commands that may wait for the write path. At 10,000 a second a full queue is one second of waiting. */
   queueCommandsMax: 10_000,
   /** Commands in one batch: large enough to share one commit, small enough to keep the slowest caller's wait short. */

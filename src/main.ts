@@ -24,6 +24,7 @@ import { createTurns } from './http/turns.ts';
 import { createUsage } from './http/usage.ts';
 import type { Capability } from './kernel/capability.ts';
 import { createPatience, type Patience } from './kernel/patience.ts';
+import { sumOf } from './kernel/queue.ts';
 import { createSignal } from './kernel/signal.ts';
 import { createSourceOf } from './kernel/source-address.ts';
 import type { Vault } from './kernel/vault.ts';
@@ -31,6 +32,7 @@ import { startWorkers, stopWorkers, type Worker } from './kernel/worker.ts';
 import { createLedger } from './ledger/capability.ts';
 import type { BalanceKey } from './ledger/command.ts';
 import type { WritePath } from './ledger/write-path.ts';
+import { createNodes } from './nodes/capability.ts';
 import { createPeople, type People } from './people/capability.ts';
 import { openRails } from './rails/open.ts';
 import type { Rails } from './rails/rail.ts';
@@ -177,27 +179,37 @@ const pagesOf = ({ config, logger }: Node, publicUrl: () => string, isReady: () 
   consoleExtension({ publicUrl, mode: config.mode, logger }),
 ];
 
+/** The ledger, and the other nodes that write to it. */
+function createCore(node: Node, writeDatabase: Database) {
+  const ledger = createLedger({ ...node, writeDatabase });
+  const { writePath } = ledger;
+  const { nodeLink } = node.config;
+  const nodes = createNodes({ ...node, nodeLink, forgetBalances: writePath.forgetBalances });
+  const { handOver, handedOver } = nodes;
+  return { core: [ledger, nodes], writePath, handOver, writes: sumOf(writePath.queue, handedOver) };
+}
+
 export async function assemble(parts: Parts): Promise<Service> {
   const node = await createNode(parts);
   const { config, database, writeDatabase = database, healthDatabase = database, logger } = parts;
   const { log, metrics } = node;
-  const ledger = createLedger({ ...node, writeDatabase });
+  const { core, writePath, handOver, writes } = createCore(node, writeDatabase);
   const entrance = createEntrance(node);
   const publicUrl = (): string => config.publicUrl ?? server.url();
   const paths = createPaths({ hasDocs: config.docs });
   const server = createHttpServer(
     config,
     createBrokenHttp({ publicUrl, paths, logger, observe: metrics.request }),
-    createAdmission({ ...entrance, writes: ledger.writePath.queue, publicUrl, logger, metrics }),
+    createAdmission({ ...entrance, writes, publicUrl, logger, metrics }),
   );
-  const approvals = createApprovals({ ...node, writePath: ledger.writePath, fourEyes: config.fourEyes });
+  const approvals = createApprovals({ ...node, writePath, fourEyes: config.fourEyes });
   const { auth, people } = createCallers({ ...node, declare: approvals.declare }, publicUrl, entrance);
-  const opened = await openRails(config.rails, { ...node, writePath: ledger.writePath });
+  const opened = await openRails(config.rails, { ...node, writePath });
   const capabilities = [
-    ledger,
+    ...core,
     auth,
     people,
-    ...createCapabilities(node, ledger.writePath, { ownRails: parts.rails, opened, approvals }),
+    ...createCapabilities({ ...node, handOver }, writePath, { ownRails: parts.rails, opened, approvals }),
   ];
 
   let isReady = false;
@@ -230,7 +242,7 @@ export async function assemble(parts: Parts): Promise<Service> {
   const workers = [...workersOf(node, capabilities), server];
   return {
     app,
-    writePath: ledger.writePath,
+    writePath,
     vault: node.vault,
     url: server.url,
     setReady() {

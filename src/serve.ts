@@ -10,21 +10,37 @@ import { isSeeded, seedSandbox } from './sandbox/demo.ts';
 import { welcome } from './sandbox/welcome.ts';
 import { checkSecretKey, type WrappingKeys } from './vault.ts';
 
-/** Checked before anything is started: a port in use is the most common reason why a start fails. */
-async function checkPort({ host, port }: Config): Promise<void> {
+type Address = { readonly host: string; readonly port: number };
+
+/** Listens for a moment. Rejects with what is wrong, as a sentence. */
+async function tryAddress({ host, port }: Address, sentence: (code: string, message: string) => string) {
   await new Promise<void>((resolve, reject) => {
     const probe = createServer();
-    probe.once('error', (error: NodeJS.ErrnoException) => {
-      const reasons: Record<string, string> = {
-        EADDRINUSE: `PORT ${port} is in use on ${host}: set PORT to a free port.`,
-        EACCES: `The user running Ferry may not listen on PORT ${port}: set PORT to a port above 1023.`,
-        EADDRNOTAVAIL: `HOST ${host} is not an address of this machine: set HOST to one of its addresses.`,
-        ENOTFOUND: `HOST ${host} cannot be resolved: set HOST to an address of this machine.`,
-      };
-      reject(new ConfigError(reasons[error.code ?? ''] ?? `HOST ${host}, PORT ${port}: ${error.message}.`));
-    });
+    probe.once('error', (error: NodeJS.ErrnoException) =>
+      reject(new ConfigError(sentence(error.code ?? '', error.message))),
+    );
     probe.listen({ host, port }, () => probe.close(() => resolve()));
   });
+}
+
+/** Checked before anything is started: a port in use is the most common reason why a start fails. */
+async function checkPorts({ host, port, nodeLink }: Config): Promise<void> {
+  await tryAddress({ host, port }, (code, message) => {
+    const reasons: Record<string, string> = {
+      EADDRINUSE: `PORT ${port} is in use on ${host}: set PORT to a free port.`,
+      EACCES: `The user running Ferry may not listen on PORT ${port}: set PORT to a port above 1023.`,
+      EADDRNOTAVAIL: `HOST ${host} is not an address of this machine: set HOST to one of its addresses.`,
+      ENOTFOUND: `HOST ${host} cannot be resolved: set HOST to an address of this machine.`,
+    };
+    return reasons[code] ?? `HOST ${host}, PORT ${port}: ${message}.`;
+  });
+  if (nodeLink === undefined) return;
+  const named = `${nodeLink.host}:${nodeLink.port}`;
+  await tryAddress(nodeLink, (code, message) =>
+    code === 'EADDRINUSE'
+      ? `FERRY_NODE_LINK ${named} is in use: set it to a free port of this machine.`
+      : `FERRY_NODE_LINK ${named} must be an address of this machine: ${message}.`,
+  );
 }
 
 /**
@@ -55,7 +71,7 @@ export async function serve(
   Buffer.poolSize = BUFFER_POOL_BYTES;
   if (config.mode === 'sandbox') checkDataDir(config.dataDir);
   checkSecretKey(config, wrappingKeys);
-  await checkPort(config);
+  await checkPorts(config);
   const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
   const stopping = stopSignal(config, logger);
   try {

@@ -17,6 +17,7 @@ import { RAIL_KINDS } from '../rail-kinds.ts';
 import type { ConfiguredRail, RailKind } from '../rails/kind.ts';
 import { type ConfigFile, readConfigFile } from './file.ts';
 import { INSECURE, type Insecure, insecureFault } from './hardening.ts';
+import { type NodeAddress, readNodeLink } from './node-link.ts';
 import { readRails, readSecret } from './rails.ts';
 import { readScreening } from './screening.ts';
 
@@ -48,6 +49,8 @@ export type Config = {
   readonly docs: boolean;
   /** Connections that one source address may have; clients on the same machine are not counted. */
   readonly connectionsPerSource: number;
+  /** Where this node listens for the others on its database; undefined: it decides for itself. */
+  readonly nodeLink: NodeAddress | undefined;
   /** Whether this node processes withdrawals and the notices of rails. */
   readonly workers: boolean;
   /** How many times faster than real time the sandbox's rails run. */
@@ -95,6 +98,8 @@ export const VARIABLES = {
   FERRY_FOUR_EYES:
     'on: privileged actions need the approval of another client or person (default in production), or off',
   FERRY_WORKERS: 'on (default), or off: leave withdrawals and rail notices to other nodes',
+  FERRY_NODE_LINK:
+    'off (default); on, or host:port: where this node listens for the other nodes on its database',
   FERRY_SANDBOX_SPEED: "how many times faster than real time the sandbox's rails run (default 600)",
   FERRY_SECRET_KEY: '32 bytes in base64 that seal secrets and personal data; required in production',
   FERRY_SECRET_KEY_PREVIOUS: 'the key before it, while it is being replaced: see ferry key rewrap',
@@ -242,6 +247,14 @@ function readTrustedProxies({ FERRY_TRUSTED_PROXIES: text = '' }: Environment): 
   return ranges;
 }
 
+/** Where the node listens: for clients, and for other nodes. */
+function readListening(env: Environment): Pick<Config, 'host' | 'port' | 'nodeLink'> {
+  const host = readHost(env);
+  const nodeLink = readNodeLink(env.FERRY_NODE_LINK, host);
+  if (typeof nodeLink === 'string') throw new ConfigError(nodeLink);
+  return { host, port: readPort(env), nodeLink };
+}
+
 /** The content of the file that FERRY_CONFIG names; undefined without a file. */
 function readJson(env: Environment): unknown {
   const path = env.FERRY_CONFIG;
@@ -348,8 +361,7 @@ export function readConfig(
   if (insecure !== undefined) throw new ConfigError(insecure);
   return {
     mode,
-    host: readHost(env),
-    port: readPort(env),
+    ...readListening(env),
     databaseUrl,
     migrateDatabaseUrl,
     dataDir: resolve(env.FERRY_DATA_DIR || defaultDataDir(env)),

@@ -27,6 +27,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   installation: INSERT,
   assets: INSERT,
   data_keys: { insert: true, update: ['wrapping_key', 'wrapped'] },
+  deciding_node: { insert: true, update: ['node_id', 'address', 'until_ns'] },
   sealing_progress: { update: ['after_key', 'leased_until_ns', 'finished'] },
 
   // Customers and their clients.

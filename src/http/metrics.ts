@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { AuditReport } from '../ledger/audit.ts';
 import { TROUBLES, type WritePathObserver } from '../ledger/write-path.ts';
+import type { NodeMetrics } from '../nodes/metrics.ts';
 import type { AdmissionOptions } from './admission.ts';
 import { createRequestTimes } from './request-times.ts';
 
@@ -12,6 +13,7 @@ export type Metrics = AdmissionOptions['metrics'] & {
   audited(report: AuditReport, seconds: number): void;
   railCalled(rail: string, reach: 'reached' | 'unavailable'): void;
   webhookAttempted(isDelivered: boolean): void;
+  readonly nodes: NodeMetrics;
 };
 
 type Registers = Registry[];
@@ -105,6 +107,46 @@ function admissionMetrics(registers: Registers): AdmissionOptions['metrics'] {
   };
 }
 
+function nodeMetrics(registers: Registers): NodeMetrics {
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const handedOver = new Counter({
+    name: 'ferry_node_handed_over_total',
+    help: 'Transfers that this node handed over to the node that decides, by how that ended',
+    labelNames: ['how'] as const,
+    registers,
+  });
+  for (const how of ['replied', 'declined', 'lost'] as const) handedOver.inc({ how }, 0);
+  const children = {
+    replied: handedOver.labels('replied'),
+    declined: handedOver.labels('declined'),
+    lost: handedOver.labels('lost'),
+  };
+  const waited = counter(
+    'ferry_node_handed_over_seconds_total',
+    'Time that transfers took from being handed over to the reply, added up',
+  );
+  const taken = counter('ferry_node_taken_total', 'Transfers that other nodes handed over to this one');
+  const lost = counter('ferry_node_link_losses_total', 'Links to the node that decides that were lost');
+  const changes = counter('ferry_node_lease_changes_total', 'How often this node saw another node decide');
+  const decides = new Gauge({
+    name: 'ferry_node_decides',
+    help: 'Whether this node decides: 1, or 0. Without a node link it is 0, and every node decides for itself',
+    registers,
+  });
+  return {
+    handedOver(how, milliseconds) {
+      children[how].inc();
+      waited.inc(milliseconds / 1000);
+    },
+    taken: () => taken.inc(),
+    linkLost: () => lost.inc(),
+    decidingNodeChanged(isSelf) {
+      changes.inc();
+      decides.set(isSelf ? 1 : 0);
+    },
+  };
+}
+
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'ferry_' });
@@ -129,6 +171,7 @@ export function createMetrics(): Metrics {
     request: createRequestTimes(registry).add,
     audited: auditMetrics(registers),
     railCalled: (rail, reach) => railCalls.inc({ rail, reach }),
+    nodes: nodeMetrics(registers),
     webhookAttempted: (isDelivered) => attempts.inc({ result: isDelivered ? 'delivered' : 'failed' }),
   };
 }

@@ -5,3 +5,9 @@ export type Queue = {
   /** How many have ever entered; those that had their turn at once are included. */
   entered(): number;
 };
+
+/** Both as one. */
+export const sumOf = (one: Queue, other: Queue): Queue => ({
+  waiting: () => one.waiting() + other.waiting(),
+  entered: () => one.entered() + other.entered(),
+});

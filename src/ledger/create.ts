@@ -1,5 +1,5 @@
 import { Problem } from '../kernel/problem.ts';
-import type { Command } from './command.ts';
+import type { Command, Outcome } from './command.ts';
 import type { WritePath } from './write-path.ts';
 
 /** How the record of an earlier request is found and shown. */
@@ -16,9 +16,18 @@ export type Creation<Row, Body> = {
  */
 export async function createOnce<Row, Body>(
   writePath: Pick<WritePath, 'submit'>,
+  creation: Creation<Row, Body>,
+): Promise<Created<Body>> {
+  return createdBy(await writePath.submit(creation.command), creation);
+}
+
+export type Created<Body> = { readonly body: Body; readonly replayed?: boolean };
+
+/** What is answered after the command has ended so. */
+export async function createdBy<Row, Body>(
+  outcome: Outcome<Row>,
   { command, load, present }: Creation<Row, Body>,
-): Promise<{ readonly body: Body; readonly replayed?: boolean }> {
-  const outcome = await writePath.submit(command);
+): Promise<Created<Body>> {
   if (!outcome.replayed) return { body: present(outcome.answer) };
   const row = await load(outcome.resourceId);
   if (row === undefined) throw new Error(`the record ${outcome.resourceId} of a replayed request is missing`);

@@ -35,6 +35,8 @@ export type WritePath = {
   submit<Answer>(command: Command<Answer>): Promise<Outcome<Answer>>;
   /** Submits many commands at once, and resolves once each of them is committed or refused. Rejects if all would be too many. */
   submitAll<Answer>(commands: readonly Command<Answer>[]): Promise<readonly Ended<Answer>[]>;
+  /** Another node has changed so many balances that cached ones are probably stale: reads them again instead of failing batches. */
+  forgetBalances(): void;
   /** Rejects new commands, and finishes those that wait. */
   stop(): Promise<void>;
 };
@@ -188,6 +190,7 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
         );
       });
     },
+    forgetBalances: cache.forgetAllBalances,
     stop() {
       if (modes.is('RUNNING')) {
         modes.become({ name: 'STOPPING' });

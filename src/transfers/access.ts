@@ -3,6 +3,7 @@ import type { Assets } from '../kernel/asset.ts';
 import type { Answer } from '../kernel/route.ts';
 import type { Command } from '../ledger/command.ts';
 import { createOnce } from '../ledger/create.ts';
+import type { HandOver } from '../ledger/hand-over.ts';
 import type { WritePath } from '../ledger/write-path.ts';
 import type { Networks } from '../networks/register.ts';
 import {
@@ -37,6 +38,8 @@ export type TransferConnections = {
   readonly writePath: WritePath;
   readonly assets: Assets;
   readonly networks: Networks;
+  /** To the node that decides; absent: this one does. */
+  readonly handOver?: HandOver;
 };
 
 export function createTransferAccess({ database, writePath, assets }: TransferConnections): TransferAccess {

@@ -1,13 +1,13 @@
 import type { Static } from 'typebox';
 import { invalidRequest, Problem } from '../kernel/problem.ts';
 import type { Answer, Caller } from '../kernel/route.ts';
-import type { Command, Outcome } from '../ledger/command.ts';
+import type { Outcome } from '../ledger/command.ts';
 import { usedOtherwise } from '../ledger/create.ts';
 import { allOrNone, PartRefused } from '../ledger/group.ts';
 import type { Ended } from '../ledger/write-path.ts';
 import type { TransferConnections } from './access.ts';
 import { atPlace, errorsOf, ofWhole, refuseRepeatedRefIds } from './bulk-problems.ts';
-import { insideTransferCommand } from './platform.ts';
+import type { InsideTransfer, InsideTransfers } from './inside.ts';
 import type { TransferTables } from './request.ts';
 import type { BulkTransferRequest } from './schema.ts';
 import { findTransfers } from './store.ts';
@@ -26,14 +26,15 @@ type Asked = { readonly caller: Caller; readonly body: Bulk; problemText(error: 
 /** How a transfer ended. The command of a transfer that is invalid by itself was never submitted. */
 type Result = Ended<string>;
 
-type Prepared = Command<string> | Problem;
+type Prepared = InsideTransfer | Problem;
 
-export function createBulk(dependencies: TransferConnections & TransferTables) {
-  const { database, writePath, assets } = dependencies;
-
+export function createBulk(
+  { database, writePath, assets }: TransferConnections & TransferTables,
+  inside: InsideTransfers,
+) {
   function prepare(caller: Caller, order: Order): Prepared {
     try {
-      return insideTransferCommand('PLATFORM', caller, order, dependencies);
+      return inside.prepare('PLATFORM', caller, order);
     } catch (error) {
       if (error instanceof Problem) return error;
       throw error;
@@ -81,8 +82,8 @@ export function createBulk(dependencies: TransferConnections & TransferTables) {
   }
 
   async function eachByItself(prepared: readonly Prepared[]): Promise<readonly Result[]> {
-    const commands = prepared.filter((one): one is Command<string> => !(one instanceof Problem));
-    const ended = await writePath.submitAll(commands);
+    const transfers = prepared.filter((one): one is InsideTransfer => !(one instanceof Problem));
+    const ended = await inside.submitAll(transfers);
     let next = 0;
     const results = prepared.map((one): Result => {
       if (one instanceof Problem) return { error: one };
@@ -94,10 +95,10 @@ export function createBulk(dependencies: TransferConnections & TransferTables) {
   }
 
   /** Every transfer that is invalid by itself, at once. */
-  function refuseInvalid(prepared: readonly Prepared[]): Command<string>[] {
+  function refuseInvalid(prepared: readonly Prepared[]): InsideTransfer[] {
     const faults = prepared.flatMap((one, index) => (one instanceof Problem ? [{ one, index }] : []));
     const [first] = faults;
-    if (first === undefined) return prepared as Command<string>[];
+    if (first === undefined) return prepared as InsideTransfer[];
     if (faults.length === 1) throw ofWhole(first.one, first.index);
     throw invalidRequest(faults.flatMap(({ one, index }) => errorsOf(atPlace(one, index))));
   }
@@ -106,7 +107,7 @@ export function createBulk(dependencies: TransferConnections & TransferTables) {
     { caller, body: { transfers } }: Asked,
     prepared: readonly Prepared[],
   ): Promise<readonly Result[]> {
-    const command = allOrNone(refuseInvalid(prepared));
+    const command = allOrNone(refuseInvalid(prepared).map((one) => one.command));
     try {
       const outcome = await writePath.submit(command);
       if (!outcome.replayed) return outcome.answer.map((one) => ({ outcome: one }));

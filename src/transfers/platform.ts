@@ -157,11 +157,12 @@ export function insideTransferCommand(
   caller: Caller,
   request: Request,
   tables: TransferTables,
+  /** Of the group of both sides. */
+  group = newGroupId(),
 ): Command<string> {
   const { assets, profiles, endUsers, newTransfers } = tables;
   const { asset, from_profile_id: fromId, to_profile_id: toId } = request;
   const units = readRequest(caller, request, assets);
-  const group = newGroupId();
   const [debitId, creditId] = sideIds(group);
   const ids = { group, debit: debitId, credit: creditId };
   return {

@@ -2,13 +2,13 @@ import { pageText, readPage } from '../kernel/paging.ts';
 import { notFound, type ProblemSlug } from '../kernel/problem.ts';
 import { type Answer, type Route, route } from '../kernel/route.ts';
 import { IdParams } from '../kernel/shapes.ts';
-import type { Command } from '../ledger/command.ts';
-import { createOnce } from '../ledger/create.ts';
+import { createdBy } from '../ledger/create.ts';
 import { LIMITS } from '../limits.ts';
 import type { TransferConnections } from './access.ts';
 import { createBulk } from './bulk.ts';
 import { BULK_ANSWER, BULK_REQUEST } from './bulk-examples.ts';
 import { CRYPTO_WITHDRAWAL, INTERNAL_TRANSFER, PLATFORM_TRANSFER } from './examples.ts';
+import { createInsideTransfers, type InsideTransfer, type InsideTransfers } from './inside.ts';
 import { listTransfers } from './list-store.ts';
 import { insideTransferCommand } from './platform.ts';
 import type { TransferTables } from './request.ts';
@@ -26,13 +26,13 @@ import { type Transfer, transferText } from './transfer.ts';
 export type TransferDependencies = TransferConnections & TransferTables;
 
 /** Creates a transfer inside the service once; its command answers with the text itself. */
-function insideTransferCreator({ database, writePath, assets }: TransferConnections) {
-  return (customerId: string, command: Command<string>): Promise<Answer<never>> =>
-    createOnce(writePath, {
-      command,
+function insideTransferCreator({ database, assets }: TransferConnections, inside: InsideTransfers) {
+  return async (customerId: string, transfer: InsideTransfer): Promise<Answer<never>> =>
+    createdBy(await inside.submit(transfer), {
+      command: transfer.command,
       async load(id) {
-        const transfer = await findTransfer(database.of(customerId), customerId, id);
-        return transfer && transferText(transfer, assets);
+        const found = await findTransfer(database.of(customerId), customerId, id);
+        return found && transferText(found, assets);
       },
       present: (text) => text,
     });
@@ -46,8 +46,8 @@ const CREATION_PROBLEMS: readonly ProblemSlug[] = [
   'already-exists',
 ];
 
-function insideRoutes(dependencies: TransferDependencies): Route[] {
-  const create = insideTransferCreator(dependencies);
+function insideRoutes(dependencies: TransferDependencies, inside: InsideTransfers): Route[] {
+  const create = insideTransferCreator(dependencies, inside);
   const common = {
     method: 'POST',
     tag: 'Transfers',
@@ -74,8 +74,7 @@ function insideRoutes(dependencies: TransferDependencies): Route[] {
       },
       answer: PLATFORM_TRANSFER,
       examine: (caller, body) => void insideTransferCommand('PLATFORM', caller, body, dependencies),
-      handle: ({ caller, body }) =>
-        create(caller.customerId, insideTransferCommand('PLATFORM', caller, body, dependencies)),
+      handle: ({ caller, body }) => create(caller.customerId, inside.prepare('PLATFORM', caller, body)),
     }),
     route({
       ...common,
@@ -93,14 +92,13 @@ function insideRoutes(dependencies: TransferDependencies): Route[] {
       },
       answer: INTERNAL_TRANSFER,
       examine: (caller, body) => void insideTransferCommand('INTERNAL', caller, body, dependencies),
-      handle: ({ caller, body }) =>
-        create(caller.customerId, insideTransferCommand('INTERNAL', caller, body, dependencies)),
+      handle: ({ caller, body }) => create(caller.customerId, inside.prepare('INTERNAL', caller, body)),
     }),
   ];
 }
 
-function bulkRoute(dependencies: TransferDependencies): Route {
-  const create = createBulk(dependencies);
+function bulkRoute(dependencies: TransferDependencies, inside: InsideTransfers): Route {
+  const create = createBulk(dependencies, inside);
   return route({
     method: 'POST',
     tag: 'Transfers',
@@ -161,5 +159,10 @@ function readRoutes({ database, assets, networks }: TransferConnections): Route[
 }
 
 export function transferRoutes(dependencies: TransferDependencies): Route[] {
-  return [...insideRoutes(dependencies), bulkRoute(dependencies), ...readRoutes(dependencies)];
+  const inside = createInsideTransfers(dependencies);
+  return [
+    ...insideRoutes(dependencies, inside),
+    bulkRoute(dependencies, inside),
+    ...readRoutes(dependencies),
+  ];
 }

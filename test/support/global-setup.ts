@@ -5,7 +5,8 @@ import type { TestProject } from 'vitest/node';
 import { connectDatabase } from '../../src/database/database.ts';
 import { startEmbedded } from '../../src/database/embedded/server.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { administer } from './administer.ts';
+import { administer, type Server } from './administer.ts';
+import { CONNECTIONS_MIN, forwardTo } from './given-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -22,21 +23,74 @@ const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '500'
 
 const servingRole = 'ferry_serve';
 
-/** One real server for the whole run. Databases are copied from a template that is migrated once. */
-export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+/** A busy machine may need longer than the few seconds that a service waits for a connection. */
+const PATIENT = { connectTimeoutMs: 60_000 };
+
+/** `hasRole`: an earlier run on the same server has left the role, to which databases of failed tests may refer. */
+type RunningServer = Server & { readonly hasRole?: boolean; stop(): Promise<void> };
+
+async function startOwn(): Promise<RunningServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-test-'));
-  const server = await startEmbedded({ dataDir, log: () => undefined, settings });
+  const { socketDir, port, user, stop } = await startEmbedded({ dataDir, log: () => undefined, settings });
+  return {
+    socketDir,
+    port,
+    user,
+    async stop() {
+      await stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What an earlier run on the same server left. */
+async function cleanUp(server: Server): Promise<void> {
+  await administer(server, 'drop database if exists template_ferry with (force)');
+}
+
+async function useGiven(url: string): Promise<RunningServer> {
+  const server = await forwardTo(url);
+  await cleanUp(server);
+  const postgres = connectDatabase({ ...server, database: 'postgres' }, 1, PATIENT);
+  const [row] = await postgres.query<{ connections: number; isSuperuser: boolean; hasRole: boolean }>(
+    `select current_setting('max_connections')::integer as connections,
+            (select rolsuper from pg_roles where rolname = current_user) as "isSuperuser",
+            exists (select from pg_roles where rolname = $1) as "hasRole"`,
+    [servingRole],
+  );
+  await postgres.close();
+  if (!row!.isSuperuser) throw new Error('FERRY_TEST_DATABASE_URL must connect as a superuser.');
+  if (row!.connections < CONNECTIONS_MIN)
+    throw new Error(`max_connections of the server must be at least ${CONNECTIONS_MIN}.`);
+  return {
+    ...server,
+    hasRole: row!.hasRole,
+    async stop() {
+      await cleanUp(server);
+      await server.stop();
+    },
+  };
+}
+
+/** The embedded server has no passwords; on others the role has that of the URL. */
+function roleStatement({ hasRole = false }: RunningServer, { PGPASSWORD: password }: NodeJS.ProcessEnv) {
+  const quoted = password === undefined ? '' : ` password '${password.replaceAll("'", "''")}'`;
+  return `${hasRole ? 'alter' : 'create'} role ${servingRole} login${quoted}`;
+}
+
+/**
+ * One real server for the whole run: an embedded one, or that of FERRY_TEST_DATABASE_URL. Databases are copied from a template that is
+ * migrated once.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { FERRY_TEST_DATABASE_URL: url } = process.env;
+  const server = url === undefined || url === '' ? await startOwn() : await useGiven(url);
   const postgres = { socketDir: server.socketDir, port: server.port, user: server.user };
-  await administer(postgres, 'create database template_ferry', `create role ${servingRole} login`);
-  const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 1, {
-    connectTimeoutMs: 60_000,
-  });
+  await administer(postgres, 'create database template_ferry', roleStatement(server, process.env));
+  const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 1, PATIENT);
   await migrate(template, undefined, undefined, { servingRole });
   await template.close();
   project.provide('postgres', postgres);
   project.provide('servingRole', servingRole);
-  return async () => {
-    await server.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  };
+  return server.stop;
 }

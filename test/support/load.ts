@@ -21,12 +21,14 @@ export function startLoad(options: {
   to: string;
   writers: number;
   prefix: string;
+  /** Every second request has no ref_id, and is recognized by its metadata. */
+  someWithoutRefId?: boolean;
   /** Every second request is an atomic bulk of so many transfers. */
   bulkOf?: number;
   /** How long a writer pauses after each request: a test that runs for long must not keep both cores busy. */
   pauseMs?: number;
 }): Load {
-  const { url, token, from, to, writers, prefix, pauseMs, bulkOf } = options;
+  const { url, token, from, to, writers, prefix, pauseMs, bulkOf, someWithoutRefId = false } = options;
   const acknowledged = new Set<string>();
   const undecided = new Set<string>();
   const statuses = new Map<number, number>();
@@ -47,7 +49,7 @@ export function startLoad(options: {
         to_profile_id: to,
         asset: 'USD',
         amount: '0.01',
-        ref_id: refId,
+        ...(someWithoutRefId && count % 2 === 1 ? { metadata: { load: refId } } : { ref_id: refId }),
       }));
       try {
         const response = await fetch(`${url}/v2/transfer/platform${isBulk ? '/bulk' : ''}`, {
@@ -87,11 +89,11 @@ export function startLoad(options: {
   };
 }
 
-/** The number of debits for each ref_id of the load. */
+/** The number of debits for each ref_id of the load, or for what is in its place in the metadata. */
 export async function foundRefIds(database: Database): Promise<Map<string, number>> {
   const rows = await database.query<{ ref_id: string; times: number }>(
-    `select ref_id, count(*)::integer as times from transfers
-     where direction = 'DEBIT' and ref_id is not null group by ref_id`,
+    `select coalesce(ref_id, metadata ->> 'load') as ref_id, count(*)::integer as times from transfers
+     where direction = 'DEBIT' and (ref_id is not null or metadata ? 'load') group by 1`,
   );
   return new Map(rows.map((row) => [row.ref_id, row.times]));
 }

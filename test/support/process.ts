@@ -25,10 +25,11 @@ export function makeDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'ferry-process-'));
 }
 
-/** Only the search path of this process's environment, and any free port. */
+/** Only the search path of this process's environment, the password of the test server, and any free port. */
 function environment(env: Record<string, string>): Record<string, string> {
-  const { PATH = '' } = process.env;
-  return { PATH, PORT: '0', ...env };
+  const { PATH = '', PGPASSWORD } = process.env;
+  // Of a server that the tests were given.
+  return { PATH, PORT: '0', ...(PGPASSWORD !== undefined && { PGPASSWORD }), ...env };
 }
 
 /** As `bin/ferry.js` enables it, for start scripts too: without it, a start of the service took 2.4 s of processor time instead of 1.7. */

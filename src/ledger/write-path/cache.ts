@@ -28,6 +28,8 @@ export type Cache = {
   learnKey(keyText: string): void;
   forgetBalances(keys: readonly BalanceKey[]): void;
   forgetRows(table: Table<unknown>, keys: Iterable<string>): void;
+  /** All balances. If batches in flight have changed some of them, commands on these may be decided twice. */
+  forgetAllBalances(): void;
 };
 
 type Lru<Value> = {
@@ -159,6 +161,7 @@ export function createCache(hrtime: () => bigint = process.hrtime.bigint): Cache
     },
     learnKey: keys.add,
     forgetBalances,
+    forgetAllBalances: () => balances.clear(),
     forgetRows(table, forgotten) {
       const cache = rows.get(table);
       for (const key of forgotten) cache?.delete(key);
