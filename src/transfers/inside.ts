@@ -21,7 +21,15 @@ type Order = {
   readonly request: Request;
 };
 
-export type InsideTransfer = { readonly order: Order; readonly command: Command<string> };
+export type InsideTransfer = Omit<Order, 'caller'> & {
+  readonly caller: Caller;
+  readonly command: Command<string>;
+};
+
+function orderOf({ kind, group, request, caller }: InsideTransfer): Order {
+  const { scopes: _scopes, pointsPerSecond: _rate, person: _person, ...acting } = caller;
+  return { kind, group, request, caller: acting };
+}
 
 /** Transfers inside the service, executed by this node or by the one that decides. */
 export type InsideTransfers = {
@@ -53,9 +61,9 @@ export function createInsideTransfers(dependencies: TransferConnections & Transf
   const { database, writePath, assets, handOver = DECIDES_ALONE } = dependencies;
 
   /** The transfer itself, if the other node has executed it. */
-  async function executed({ order }: InsideTransfer): Promise<Outcome<string> | undefined> {
-    const { customerId } = order.caller;
-    const [debitId] = sideIds(order.group);
+  async function executed({ caller, group }: InsideTransfer): Promise<Outcome<string> | undefined> {
+    const { customerId } = caller;
+    const [debitId] = sideIds(group);
     const transfer = await findTransfer(database.of(customerId), customerId, debitId);
     return transfer && { replayed: false, answer: transferText(transfer, assets) };
   }
@@ -81,7 +89,7 @@ export function createInsideTransfers(dependencies: TransferConnections & Transf
   }
 
   async function submitElsewhere(transfer: InsideTransfer): Promise<Outcome<string>> {
-    const reply = await handOver.send(JSON.stringify(transfer.order));
+    const reply = await handOver.send(JSON.stringify(orderOf(transfer)));
     if (reply === 'lost') return submitAgain(transfer);
     if (reply === 'declined') return writePath.submit(transfer.command);
     if ('error' in reply) throw reply.error;
@@ -102,10 +110,7 @@ export function createInsideTransfers(dependencies: TransferConnections & Transf
     prepare(kind, caller, request) {
       const group = newGroupId();
       const command = insideTransferCommand(kind, caller, request, dependencies, group);
-      const { customerId, clientId, kind: callerKind, name, ownerPersonId, from, requestId } = caller;
-      const { integration } = caller;
-      const acting = { customerId, clientId, kind: callerKind, name, ownerPersonId, from, requestId };
-      return { command, order: { kind, group, caller: { ...acting, integration }, request } };
+      return { kind, group, caller, request, command };
     },
     submit: (transfer) =>
       handOver.isElsewhere() ? submitElsewhere(transfer) : writePath.submit(transfer.command),
