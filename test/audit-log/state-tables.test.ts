@@ -90,6 +90,7 @@ const UNRECORDED: Readonly<Record<string, string>> = {
       'reconciled_accounts',
       'bank_leases',
       'chain_leases',
+      'deciding_node',
       'chain_stops',
       'webhook_progress',
       'webhook_deliveries',
