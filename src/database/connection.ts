@@ -3,8 +3,8 @@ import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
 import { DatabaseUnavailable } from './failure.ts';
 import { type Part, PipelineQuery, type Prepared, wireValue } from './pipeline.ts';
-import { lost, types } from './pool.ts';
-import type { CopyMessages, Parameter, Transaction } from './queryable.ts';
+import { lost, types, viewsOfCluster } from './pool.ts';
+import type { CopyMessages, Parameter, Statement, Transaction } from './queryable.ts';
 
 /** One connection, for work that needs several statements on the same one. */
 export type Connection = Transaction & {
@@ -91,6 +91,14 @@ function preparedOf(client: pg.PoolClient): Prepared {
   return prepared;
 }
 
+function formFor(client: pg.PoolClient, statement: Statement): string {
+  if (typeof statement === 'string') return statement;
+  const views = viewsOfCluster(client);
+  if (views === undefined) return statement.plain;
+  const { distributed } = statement;
+  return typeof distributed === 'string' ? distributed : distributed(views);
+}
+
 /** Statements that are issued in the same turn of the event loop are sent as one pipeline. */
 function queryableOn(client: pg.PoolClient, timeoutMs: number, lender: Lender): Transaction {
   const { silent, inSlices, vault } = lender;
@@ -109,8 +117,8 @@ function queryableOn(client: pg.PoolClient, timeoutMs: number, lender: Lender): 
     });
   }
   return {
-    query: <Row extends object>(text: string, parameters: readonly Parameter[] = []) =>
-      add(text, parameters) as Promise<Row[]>,
+    query: <Row extends object>(statement: Statement, parameters: readonly Parameter[] = []) =>
+      add(formFor(client, statement), parameters) as Promise<Row[]>,
     async copy(copy) {
       await add(copy.statement, [], copy);
     },

@@ -16,11 +16,11 @@ import {
   type PoolOptions,
   WRITE_PATH_PLANNER,
 } from './pool.ts';
-import type { CustomerReads, Parameter, Queryable, Transaction } from './queryable.ts';
+import type { CustomerReads, Parameter, Queryable, Statement, Transaction } from './queryable.ts';
 
 export type { Connection } from './connection.ts';
 export { type Admission, ANY_CONNECTION, type DatabaseAddress } from './pool.ts';
-export type { CustomerReads, Parameter, Queryable, Transaction } from './queryable.ts';
+export type { CustomerReads, Parameter, Queryable, Statement, Transaction } from './queryable.ts';
 
 export type Database = Queryable & {
   /** Who uses these connections, for changes that are made without a command: a user of the command line. */
@@ -167,10 +167,13 @@ export function connectDatabase(
     return loans.lend(await loans.connect(), patient);
   }
 
-  async function query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> {
+  async function query<Row extends object>(
+    statement: Statement,
+    parameters?: readonly Parameter[],
+  ): Promise<Row[]> {
     const connection = await reserve();
     try {
-      return await connection.query<Row>(text, parameters);
+      return await connection.query<Row>(statement, parameters);
     } finally {
       connection.release();
     }
@@ -184,8 +187,10 @@ export function connectDatabase(
       return {
         customerId,
         vault,
-        query: async <Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]> =>
-          own(await query<Row>(text, parameters), text),
+        query: async <Row extends object>(
+          statement: Statement,
+          parameters?: readonly Parameter[],
+        ): Promise<Row[]> => own(await query<Row>(statement, parameters), statement),
       };
     },
     transaction: async (work) => transactionOn(await reserve(), ['begin'], work),

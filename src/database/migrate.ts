@@ -3,6 +3,7 @@ import { LIMITS } from '../limits.ts';
 import { ADVISORY_LOCKS, tryAdvisoryLock } from './advisory-locks.ts';
 import { describeSessions, terminateBlockers, unlockedNodes, watchBlockers } from './blockers.ts';
 import type { Connection, Database } from './database.ts';
+import { distribute, isCluster, undistributed } from './distribution.ts';
 import {
   type Applied,
   checkHistory,
@@ -119,6 +120,7 @@ export async function migrate(
       const steps = [() => execute(connection, migration), ...(index === pending.length - 1 ? [grant] : [])];
       await apply(migrator, `migration ${migration.name}`, steps, say);
     }
+    await distributeTables(migrator, say, isAlone || applied.length === 0);
     // An older release must not take away what a newer one has granted.
     const isNewest = pending.length === 0 && applied.length <= migrations.length;
     if (isNewest && (renews || !(await isGranted(connection, serving))))
@@ -128,6 +130,16 @@ export async function migrate(
     // Closing the connection releases its locks and drops its settings.
     connection.discard();
   }
+}
+
+/** On a cluster, also for a database that was made before it became one. */
+async function distributeTables(migrator: Migrator, say: Progress, isAlone: boolean): Promise<void> {
+  const { connection } = migrator;
+  if (!(await isCluster(connection))) return;
+  const tables = await undistributed(connection);
+  if (tables.length > 0 && !isAlone) await lockNodesOut(migrator, say);
+  for (const one of tables)
+    await apply(migrator, `distributing ${one.name}`, [() => distribute(connection, one)], say);
 }
 
 /** What `migrate` would apply. Changes nothing. */

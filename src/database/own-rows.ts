@@ -1,3 +1,5 @@
+import type { Statement } from './queryable.ts';
+
 /**
  * The second wall between customers. The first one is the condition on the customer in every statement; this one does not
  * depend on it. Whatever is read for a customer passes `Database.of`, which refuses a row of another customer: if a condition is
@@ -16,7 +18,8 @@ type OwnedRow = {
 
 /** A bug: it is logged, and answered as an internal error. */
 export class ForeignRow extends Error {
-  constructor({ customerId: owner }: OwnedRow, customerId: string, text: string) {
+  constructor({ customerId: owner }: OwnedRow, customerId: string, statement: Statement) {
+    const text = typeof statement === 'string' ? statement : statement.plain;
     super(
       typeof owner === 'string'
         ? `a statement for the customer ${customerId} has found a row of ${owner}: ${text}`
@@ -36,8 +39,8 @@ export function createOwnerCheck(customerId: string) {
     row.isNobodys === true ||
     (row.customerId === undefined && row.profileId !== undefined && known.has(row.profileId));
 
-  return <Row extends object>(rows: Row[], text: string): Row[] => {
-    for (const row of rows) if (!isOwn(row)) throw new ForeignRow(row, customerId, text);
+  return <Row extends object>(rows: Row[], statement: Statement): Row[] => {
+    for (const row of rows) if (!isOwn(row)) throw new ForeignRow(row, customerId, statement);
     const [only] = rows as OwnedRow[];
     if (rows.length === 1 && only!.id !== undefined) known.add(only!.id);
     return rows;

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { LIMITS } from '../limits.ts';
 import { DatabaseUnavailable } from './failure.ts';
+import type { Views } from './queryable.ts';
 
 /** How connections are created: their settings, their admission, and when they must no longer be used. */
 
@@ -58,6 +59,17 @@ export const PLANNER = '-c enable_seqscan=off -c jit=off';
  */
 export const WRITE_PATH_PLANNER = `${PLANNER} -c plan_cache_mode=force_generic_plan`;
 
+/**
+ * On a cluster. A batch touches most shards of a server: one connection after the other for each of them costs more than one for all. And a
+ * plan of Citus is made for the values of the statement, so there is no generic one.
+ */
+const CLUSTER_SETTINGS = `set plan_cache_mode = auto; set citus.multi_shard_modify_mode = 'sequential';
+  set citus.max_adaptive_executor_pool_size = 1`;
+
+/** Connections to a database whose tables are distributed. */
+const distributed = new WeakMap<pg.ClientBase, Views>();
+export const viewsOfCluster = (client: pg.ClientBase): Views | undefined => distributed.get(client);
+
 /** Connections that must no longer be used. */
 export const lost = new WeakSet<pg.ClientBase>();
 /** When each connection was opened. */
@@ -73,6 +85,35 @@ const SYNCHRONOUS_REPLICATION = 'syncrep.c';
 /** Closes a connection at once; the driver's `end` would wait for the running statement. */
 export function destroy(client: pg.ClientBase): void {
   (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+}
+
+/** Citus cannot collect the rows of a subquery without columns, as in `exists (select from …)`. */
+function asPart(definition: string): string {
+  return definition.replaceAll(/\bSELECT\s+FROM\b/g, 'SELECT 1 FROM').replace(/;\s*$/, '');
+}
+
+/**
+ * Null unless Ferry's tables are distributed here. That does not change while nodes run, because the migration that does it locks them
+ * out.
+ */
+async function findCluster(client: pg.ClientBase): Promise<Views | null> {
+  const ask = async (text: string) =>
+    client.query<{ name: string; definition: string }>({
+      text,
+      query_timeout: LIMITS.databaseConnectTimeoutMs,
+    } as pg.QueryConfig);
+  try {
+    const { rowCount } = await ask(`select from pg_extension where extname = 'citus'`);
+    if (rowCount === 0) return null;
+    await ask(CLUSTER_SETTINGS);
+    const { rows } = await ask(
+      `select viewname as name, definition from pg_views where schemaname = current_schema()`,
+    );
+    return new Map(rows.map(({ name, definition }) => [name, asPart(definition)]));
+  } catch (error) {
+    destroy(client);
+    throw error;
+  }
 }
 
 /** With a timeout, because a server may accept a connection and then never answer. */
@@ -108,6 +149,7 @@ export function createPool(
     'url' in address
       ? { connectionString: address.url }
       : { host: address.socketDir, port: address.port, user: address.user, database: address.database };
+  let views: Views | null | undefined;
   const options = {
     ...where,
     max: connectionsMax,
@@ -128,6 +170,9 @@ export function createPool(
       client.on('notice', (notice) => {
         if (notice.file === SYNCHRONOUS_REPLICATION) lost.add(client);
       });
+      if (views === undefined) views = await findCluster(client);
+      else if (views !== null) await client.query(CLUSTER_SETTINGS);
+      if (views !== null) distributed.set(client, views);
       await admitted(client, admission);
     },
   };

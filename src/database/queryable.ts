@@ -3,9 +3,20 @@ import type { Vault } from '../kernel/vault.ts';
 /** A parameter of a statement. Arrays are text literals (`columns.ts`) or, where speed counts, binary (`binary.ts`). */
 export type Parameter = string | number | bigint | boolean | Buffer | null;
 
+/**
+ * The text of a statement; or two, if what is best on one server cannot be planned on a cluster, see `distribution.ts`. Both have the same
+ * parameters and the same rows.
+ */
+export type Statement =
+  | string
+  | { readonly plain: string; readonly distributed: string | ((views: Views) => string) };
+
+/** The definitions of views that join a distributed table with others: on a cluster they are parts of the statement. */
+export type Views = ReadonlyMap<string, string>;
+
 export type Queryable = {
   /** Prepared, with positional parameters. Rows have int8 and numeric as bigint, JSON parsed, and times as text. */
-  query<Row extends object>(text: string, parameters?: readonly Parameter[]): Promise<Row[]>;
+  query<Row extends object>(statement: Statement, parameters?: readonly Parameter[]): Promise<Row[]>;
   /** Seals what stores write into sealed columns, and opens what they read from them. Throws until the database is unlocked. */
   vault(): Vault;
 };

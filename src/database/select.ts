@@ -2,7 +2,7 @@ import type { Found, Page, Place } from '../kernel/paging.ts';
 import { stretchOf } from '../kernel/stretch.ts';
 import { LIMITS } from '../limits.ts';
 import { plainArray, textArray } from './array.ts';
-import type { Parameter, Queryable } from './database.ts';
+import type { Parameter, Queryable, Statement } from './database.ts';
 
 /**
  * Lists whose pages cost only the rows that they show, however large the table and whatever the filter.
@@ -84,8 +84,36 @@ function hidden(limit: string): string {
 /** No limit, but the planner does not know that: filters that are applied afterwards must not affect the choice of index. */
 const NO_LIMIT = hidden('null');
 
+/** A statement with hidden limits. Citus has no subqueries there: it passes the limits on to its servers. */
+export function withHiddenLimits(plain: string, distributed = (): string => plain): Statement {
+  return {
+    plain,
+    get distributed() {
+      return distributed()
+        .replaceAll(`limit ${NO_LIMIT}`, '')
+        .replaceAll(/(limit|offset) \(select (\$\d+)::bigint\)/g, '$1 $2::bigint');
+    },
+  };
+}
+
+/** Statements are made in two forms, with the same parameters. */
+type Form = { readonly parameters: Parameters; readonly isDistributed: boolean };
+
+function inBothForms(
+  list: List,
+  make: (form: Form) => string,
+): { readonly statement: Statement; readonly values: readonly Parameter[] } {
+  const formed = (isDistributed: boolean): { text: string; values: readonly Parameter[] } => {
+    const parameters = createParameters(list.parameters.values);
+    return { text: make({ parameters, isDistributed }), values: parameters.values };
+  };
+  const { text, values } = formed(false);
+  return { statement: withHiddenLimits(text, () => formed(true).text), values };
+}
+
 /** All branches, merged. Each is bounded by the limit or by `end`, or has few rows. */
-function merged(list: List, page: Page, parameters: Parameters, limit: string, end?: Place): string {
+function merged(list: List, page: Page, form: Form, limit: string, end?: Place): string {
+  const { parameters, isDistributed } = form;
   const { alias, table, branches } = list;
   const order = page.descending ? 'desc' : 'asc';
   const ended = (ns: string, id: string): string => `order by ${ns} ${order}, ${id} ${order} limit ${limit}`;
@@ -102,9 +130,13 @@ function merged(list: List, page: Page, parameters: Parameters, limit: string, e
     // `offset 0` is an optimization fence: without it the planner might walk the customer's whole history in order.
     if (few)
       return `${select} (select * from ${table} ${alias} where ${where} offset 0) ${alias} where ${here}`;
-    const rows = `${select} ${table} ${alias} where ${where} and ${here} ${ended(ns, `${alias}.id`)}`;
-    if (each === undefined) return rows;
+    const rowsWhere = (condition: string): string =>
+      `${select} ${table} ${alias} where ${condition} and ${here} ${ended(ns, `${alias}.id`)}`;
+    if (each === undefined) return rowsWhere(where);
     const values = parameters.add(arrayOf(each.type, [...new Set(each.values)]));
+    // Each server of a cluster has some rows of most values.
+    if (isDistributed) return rowsWhere(where.replaceAll('one.value', `any (${values}::${each.type}[])`));
+    const rows = rowsWhere(where);
     const all = `select ${alias}.* from unnest(${values}::${each.type}[]) as one (value)
       cross join lateral (${rows}) ${alias}`;
     return limit === NO_LIMIT ? all : `${all} ${ended('page_ns', 'id')}`;
@@ -124,14 +156,14 @@ function selectRows<Row extends object>(
   end?: Place,
 ): Promise<Row[]> {
   const { columns, alias, join = '', filters } = list;
-  const parameters = createParameters(list.parameters.values);
-  const limit = hidden(parameters.add(page.limit + 1));
-  const rows = merged(list, page, parameters, filters.length === 0 ? limit : NO_LIMIT, end);
-  return database.query<Row>(
-    `select ${columns} from (${rows}) ${alias} ${join}
-     where ${['true', ...filters.map((one) => one(parameters))].join(' and ')} ${inOrder(list, page)} limit ${limit}`,
-    parameters.values,
-  );
+  const { statement, values } = inBothForms(list, (form) => {
+    const { parameters } = form;
+    const limit = hidden(parameters.add(page.limit + 1));
+    const rows = merged(list, page, form, filters.length === 0 ? limit : NO_LIMIT, end);
+    return `select ${columns} from (${rows}) ${alias} ${join}
+     where ${['true', ...filters.map((one) => one(parameters))].join(' and ')} ${inOrder(list, page)} limit ${limit}`;
+  });
+  return database.query<Row>(statement, values);
 }
 
 /** The place of the row `count` rows ahead, whether it matches the filters or not; undefined if there are fewer. */
@@ -142,14 +174,13 @@ async function placeAfter(
   count: number,
 ): Promise<Place | undefined> {
   const { alias, owner } = list;
-  const parameters = createParameters(list.parameters.values);
-  const limit = hidden(parameters.add(count));
   const shown = [`${alias}.page_ns as ns`, `${alias}.id`, ...(owner === undefined ? [] : [owner])];
-  const [place] = await database.query<Place>(
-    `select ${shown.join(', ')} from (${merged(list, page, parameters, limit)}) ${alias}
-     ${inOrder(list, page)} offset ${limit} - 1 limit 1`,
-    parameters.values,
-  );
+  const { statement, values } = inBothForms(list, (form) => {
+    const limit = hidden(form.parameters.add(count));
+    return `select ${shown.join(', ')} from (${merged(list, page, form, limit)}) ${alias}
+     ${inOrder(list, page)} offset ${limit} - 1 limit 1`;
+  });
+  const [place] = await database.query<Place>(statement, values);
   return place;
 }
 

@@ -1,5 +1,6 @@
+import type { Statement } from '../database/database.ts';
 import { formatInstant } from '../kernel/instant.ts';
-import type { AuditRow, Check, Units } from './audit-checks.ts';
+import { type AuditRow, type Check, overRecords, type Units } from './audit-checks.ts';
 
 /**
  * Cause and effect. The view `expected_postings` lists the postings that the records of every capability require; the entries
@@ -45,16 +46,28 @@ function describe(row: AuditRow, units: Units): string {
   return `${row.record} ${row.record_id} requires ${required} posting(s) of ${posting}, its entries have ${found}`;
 }
 
-const check = (sql: string): Check => ({ rule: 'cause-equals-entries', sql, line: describe });
+const check = (sql: string, transfers: string): Check => ({
+  rule: 'cause-equals-entries',
+  sql,
+  transfers,
+  line: describe,
+});
 
-export const ALL_CAUSES: Check = check(difference('expected_postings', 'entries'));
+export const ALL_CAUSES: Check = check(difference('expected_postings', 'entries'), 'true');
 
 /** Causes with a record that changed, or with an entry, in the slice ($1, $2], and that this alone does not explain. */
-export const causesToExamine = (seen: string): string =>
-  `select distinct cause_id from (${difference(
-    '(select * from expected_postings where changed_at_ns > $1 and changed_at_ns <= $2)',
-    seen,
-  )}) as unexplained`;
+export const causesToExamine = (seen: string): Statement =>
+  overRecords(
+    `select distinct cause_id from (${difference(
+      '(select * from expected_postings where changed_at_ns > $1 and changed_at_ns <= $2)',
+      seen,
+    )}) as unexplained`,
+    't.updated_at_ns > $1 and t.updated_at_ns <= $2',
+  );
+
+/** The transfers of the causes $4: both sides of those inside the service. */
+const OF_CAUSES = `t.id = any (array (
+  select unnest($4::uuid[]) union select debit_side(unnest($4::uuid[])) union select credit_side(debit_side(unnest($4::uuid[])))))`;
 
 /**
  * The causes $4, with all their entries. There is no index on the cause of an entry, which would slow down every transfer, so
@@ -81,10 +94,50 @@ export function wantedCauses(seen: string, anyTime: boolean): Check {
       expected,
       `(select s.* from ${seen} as s where s.cause_id = any ($4::uuid[]) union ${lookups})`,
     ),
+    OF_CAUSES,
   );
 }
 
-export const recordFaults = (where: string): Check => ({
-  sql: `select rule, record, record_id, detail from record_faults where ${where}`,
-  line: (row) => `${row.record} ${row.record_id}: ${row.detail}`,
-});
+/** The causes that are left when all their entries are looked at. */
+export const stillUnexplained = (seen: string): Statement =>
+  overRecords(`select distinct cause_id from (${wantedCauses(seen, false).sql}) as d`, OF_CAUSES);
+
+/** The transfers that records of other tables name. */
+const named = (records: readonly (readonly [table: string, id: string, where: string])[]): string =>
+  `t.id = any (array (${records.map(([table, id, where]) => `select ${id} from ${table} where ${where}`).join(' union ')}))`;
+
+/** Keys of payments are text; another one than an id names no transfer. */
+const TRANSFER_KEY = `case when key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then key::uuid end`;
+
+const within = (column: string): string => `${column} > $1 and ${column} <= $2`;
+
+export const allRecordFaults: Check = faults('true', 'true');
+
+/** Of the records that changed in the slice ($1, $2]. */
+export const recordFaultsInSlice: Check = faults(
+  within('changed_at_ns'),
+  `${within('t.updated_at_ns')} or ${named([
+    ['guaranteed_fees', 'used_by', within('expires_at_ns')],
+    ['arrivals', 'transfer_id', within('recorded_at_ns')],
+    ['suspense_deposits', 'transfer_id', within('created_at_ns')],
+    ['journal_entries', 'transfer_id', within('created_at_ns')],
+    ['sandbox_payments', TRANSFER_KEY, within('accepted_at_ns')],
+  ])}`,
+);
+
+/** Of records of which there are few: they do not say when they changed. */
+export const fewRecordFaults: Check = faults(
+  'changed_at_ns is null',
+  named([
+    ['withdrawal_work', 'transfer_id', 'true'],
+    ['withdrawal_returns', 'transfer_id', 'true'],
+  ]),
+);
+
+function faults(where: string, transfers: string): Check {
+  return {
+    sql: `select rule, record, record_id, detail from record_faults where ${where}`,
+    transfers,
+    line: (row) => `${row.record} ${row.record_id}: ${row.detail}`,
+  };
+}

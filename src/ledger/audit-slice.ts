@@ -2,7 +2,13 @@ import { plainArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
-import { causesToExamine, recordFaults, wantedCauses } from './audit-causes.ts';
+import {
+  causesToExamine,
+  fewRecordFaults,
+  recordFaultsInSlice,
+  stillUnexplained,
+  wantedCauses,
+} from './audit-causes.ts';
 import type { Progress, Total } from './audit-checkpoints.ts';
 import {
   balanceEquals,
@@ -94,10 +100,7 @@ async function auditCauses(
   for (let from = 0; from < unexplained.length; from += LIMITS.auditSliceEntriesMax / 10) {
     const part = unexplained.slice(from, from + LIMITS.auditSliceEntriesMax / 10);
     const ids = plainArray(part.map((row) => row.cause_id));
-    const left = await database.query<{ cause_id: string }>(
-      `select distinct cause_id from (${wantedCauses(seen, false).sql}) as d`,
-      [...parameters, ids],
-    );
+    const left = await database.query<{ cause_id: string }>(stillUnexplained(seen), [...parameters, ids]);
     if (left.length === 0) continue;
     const rest = plainArray(left.map((row) => row.cause_id));
     violations.push(...(await runCheck(database, wantedCauses(seen, true), units, [...parameters, rest])));
@@ -179,10 +182,7 @@ export async function auditSlice(
     ...(await run(balanceEquals(compared(moved(seen, profiles))))),
     ...(await run(heldEquals(holds(moved(seen, `'held'`))))),
     ...(await auditCauses(database, withParameters, parameters, units)),
-    ...(await runCheck(database, recordFaults('changed_at_ns > $1 and changed_at_ns <= $2'), units, [
-      afterNs,
-      untilNs,
-    ])),
+    ...(await runCheck(database, recordFaultsInSlice, units, [afterNs, untilNs])),
   ];
   return { violations, entries, totals, place: lastPlace ?? place };
 }
@@ -205,7 +205,7 @@ export function auditSystemBalances(
 
 /** Records of which there are few are checked every time. */
 export function auditFewRecords(database: Queryable, units: Units): Promise<Violation[]> {
-  return runCheck(database, recordFaults('changed_at_ns is null'), units);
+  return runCheck(database, fewRecordFaults, units);
 }
 
 /** Compares the next balances with their last entries and with what is to be held. Undefined `next`: these were the last. */
@@ -220,15 +220,20 @@ export async function sweepBalances(
       ? ['00000000-0000-0000-0000-000000000000', '']
       : [after.slice(0, slash), after.slice(slash + 1)];
   const max = LIMITS.auditSweepBalances;
-  const some = `(select profile_id as owner_id, asset from balances
-                 where (profile_id, asset) > ($1::uuid, $2) order by profile_id, asset limit ${max})`;
-  const rows = await database.query<{ place: string }>(
-    `select owner_id || '/' || asset as place from ${some} as s order by owner_id, asset`,
+  const rows = await database.query<{ profileId: string; asset: string }>(
+    `select profile_id as "profileId", asset from balances
+     where (profile_id, asset) > ($1::uuid, $2) order by profile_id, asset limit ${max}`,
     place,
   );
+  const last = rows.at(-1);
+  if (last === undefined) return { violations: [], next: undefined, count: 0 };
+  const some = `(select profile_id as owner_id, asset from balances
+                 where (profile_id, asset) > ($1::uuid, $2) and (profile_id, asset) <= ($3::uuid, $4))`;
+  const stretch = [...place, last.profileId, last.asset];
   const violations = [
-    ...(await runCheck(database, balanceEquals(compared(some)), units, place)),
-    ...(await runCheck(database, heldEquals(holds(some)), units, place)),
+    ...(await runCheck(database, balanceEquals(compared(some)), units, stretch)),
+    ...(await runCheck(database, heldEquals(holds(some)), units, stretch)),
   ];
-  return { violations, next: rows.length < max ? undefined : rows.at(-1)!.place, count: rows.length };
+  const next = rows.length < max ? undefined : `${last.profileId}/${last.asset}`;
+  return { violations, next, count: rows.length };
 }

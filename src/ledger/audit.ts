@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { LIMITS } from '../limits.ts';
-import { ALL_CAUSES, recordFaults } from './audit-causes.ts';
+import { ALL_CAUSES, allRecordFaults } from './audit-causes.ts';
 import { checkpointViolations, totalViolations } from './audit-checkpoints.ts';
 import { type Check, ENTRY_CHECKS, runCheck, unitsIn, type Violation } from './audit-checks.ts';
 
@@ -15,7 +15,7 @@ export type AuditReport = {
   readonly accountCount: bigint;
 };
 
-export const ALL_CHECKS: readonly Check[] = [...ENTRY_CHECKS, ALL_CAUSES, recordFaults('true')];
+export const ALL_CHECKS: readonly Check[] = [...ENTRY_CHECKS, ALL_CAUSES, allRecordFaults];
 
 /**
  * Verifies everything that is stored, in one snapshot: for a replica or a backup, because a long snapshot slows down a primary.

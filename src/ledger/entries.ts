@@ -1,4 +1,5 @@
 import type { Queryable } from '../database/database.ts';
+import { withHiddenLimits } from '../database/select.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Found, Page } from '../kernel/paging.ts';
 import { instantsOf } from '../kernel/stretch.ts';
@@ -64,8 +65,10 @@ export async function entriesOf(
     `(select * from entries e where e.owner_id = $1 and e.asset = $2 and e.account = '${account}' and ${within}
       order by e.at_ns ${order}, e.line ${order} ${LIMIT})`;
   const rows = await database.query<LedgerEntry>(
-    `select ${COLUMNS}, e.owner_id as "profileId", e.line::text as id from (${accounts.map(branch).join(' union all ')}) e
-     order by e.at_ns ${order}, e.line ${order} ${LIMIT}`,
+    withHiddenLimits(
+      `select ${COLUMNS}, e.owner_id as "profileId", e.line::text as id from (${accounts.map(branch).join(' union all ')}) e
+       order by e.at_ns ${order}, e.line ${order} ${LIMIT}`,
+    ),
     [profileId, asset, start.ns, Number(start.id), first, last, page.limit + 1],
   );
   return { rows };
@@ -83,10 +86,12 @@ export async function systemEntriesOf(
   const [, owner, line] = SYSTEM_KEY.exec(after?.id ?? '') ?? [];
   const order = descending ? 'desc' : 'asc';
   const rows = await database.query<LedgerEntry>(
-    `select ${COLUMNS}, e.owner_id || '.' || e.line as id from entries e
-     where e.account = $1 and e.asset = $2 and e.balance_after is null and e.at_ns >= $3 and e.at_ns <= $4
-       and ($5::uuid is null or (e.at_ns, e.owner_id, e.line) ${descending ? '<' : '>'} ($${descending ? 4 : 3}, $5, $6::integer))
-     order by e.at_ns ${order}, e.owner_id ${order}, e.line ${order} ${LIMIT}`,
+    withHiddenLimits(
+      `select ${COLUMNS}, e.owner_id || '.' || e.line as id from entries e
+       where e.account = $1 and e.asset = $2 and e.balance_after is null and e.at_ns >= $3 and e.at_ns <= $4
+         and ($5::uuid is null or (e.at_ns, e.owner_id, e.line) ${descending ? '<' : '>'} ($${descending ? 4 : 3}, $5, $6::integer))
+       order by e.at_ns ${order}, e.owner_id ${order}, e.line ${order} ${LIMIT}`,
+    ),
     [
       account,
       asset,

@@ -1,5 +1,6 @@
 import { plainArray, textArray } from '../database/array.ts';
 import type { Queryable } from '../database/database.ts';
+import { withHiddenLimits } from '../database/select.ts';
 import type { IdempotencyKey } from './command.ts';
 
 /** Joined by a character that no text in the database can contain, so that different keys have different texts. */
@@ -44,9 +45,11 @@ export async function resourcesOfAny(
   }: { readonly spaces: readonly string[]; readonly refId: string; readonly rowsMax: number },
 ): Promise<string[]> {
   const rows = await database.query<{ resource_id: string }>(
-    `select k.resource_id from unnest($1::uuid[]) as c (id) cross join unnest($2::text[]) as s (space)
-     join idempotency_keys k on k.customer_id = c.id and k.space = s.space and k.ref_id = $3
-     limit (select $4::bigint)`,
+    withHiddenLimits(
+      `select k.resource_id from unnest($1::uuid[]) as c (id) cross join unnest($2::text[]) as s (space)
+       join idempotency_keys k on k.customer_id = c.id and k.space = s.space and k.ref_id = $3
+       limit (select $4::bigint)`,
+    ),
     [plainArray(customerIds), textArray(spaces), refId, rowsMax],
   );
   return rows.map((row) => row.resource_id);

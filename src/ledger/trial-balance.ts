@@ -71,8 +71,7 @@ async function* profileTotals(
     const rows: ProfileSlice[] = await database.query<ProfileSlice>(
       `with slice as materialized (
          select b.profile_id, b.asset, ${then('available')} as available, ${then('held')} as held
-         from (select * from balances where (profile_id, asset) > ($2::uuid, $3::text)
-               order by profile_id, asset limit $4) b),
+         from balances b where (b.profile_id, b.asset) > ($2::uuid, $3::text) order by b.profile_id, b.asset limit $4),
        place as (select profile_id::text as "lastProfile", asset as "lastAsset", (select count(*) from slice) as count
                  from slice order by profile_id desc, asset desc limit 1)
        select s.asset, sum(s.available) as available, sum(s.held) as held, place.*
@@ -114,12 +113,11 @@ async function* systemTotals(
   only?: { readonly account: string; readonly asset: string },
 ): AsyncGenerator<AccountTotal> {
   const accounts = await database.query<AccountTotal>(
-    `select s.account, s.asset,
-            sum(s.part) - coalesce((select sum(e.delta) from entries e
-                                    where e.account = s.account and e.asset = s.asset and e.balance_after is null
-                                      and e.at_ns > $1), 0) as units
+    `select s.account, s.asset, sum(s.part) as units
      from (select account, asset, balance as part from system_balances
-           union all select account, asset, delta from system_deltas) s
+           union all select account, asset, delta from system_deltas
+           union all select account, asset, -sum(delta) from entries where balance_after is null and at_ns > $1
+                     group by account, asset) s
      where ($2::text is null or s.account = $2) and ($3::text is null or s.asset = $3)
      group by s.account, s.asset`,
     [final, only?.account ?? null, only?.asset ?? null],
@@ -150,14 +148,14 @@ async function lastEntries(
   { account, asset, at, to, rowsMax }: Stretch,
 ): Promise<Slice> {
   const own = 'e.account = $1 and e.asset = $2 and e.balance_after is null and e.at_ns <= $4';
-  const [row] = await database.query<Slice>(
-    `with next as materialized (
-       select (select case when e.at_ns < $4 then e.at_ns else $4 - 1 end from entries e
-               where ${own} and e.at_ns > $3 order by e.at_ns desc offset $5 limit 1) as at_ns)
-     select next.at_ns as next,
-            (select sum(e.delta) from entries e where ${own} and e.at_ns > coalesce(next.at_ns, $3)) as sum
-     from next`,
+  const [place] = await database.query<{ atNs: Instant }>(
+    `select e.at_ns as "atNs" from entries e where ${own} and e.at_ns > $3 order by e.at_ns desc offset $5 limit 1`,
     [account, asset, at, to, rowsMax],
   );
-  return row!;
+  const next = place === undefined ? null : place.atNs < to ? place.atNs : to - 1n;
+  const [row] = await database.query<{ sum: bigint | null }>(
+    `select sum(e.delta) as sum from entries e where ${own} and e.at_ns > $3`,
+    [account, asset, next ?? at, to],
+  );
+  return { sum: row!.sum, next };
 }

@@ -1,7 +1,7 @@
 import { plainArray } from '../database/array.ts';
 import { appendTo, type BinaryColumn } from '../database/binary.ts';
 import { columns } from '../database/columns.ts';
-import type { CustomerReads, Database, Queryable } from '../database/database.ts';
+import type { CustomerReads, Database, Queryable, Statement } from '../database/database.ts';
 import { change } from '../events/outbox.ts';
 import type { OlderRows } from '../kernel/capability.ts';
 import type { Vault } from '../kernel/vault.ts';
@@ -111,6 +111,13 @@ export const newTransfers: Table<Transfer> = {
   },
 };
 
+/** Citus has no FOR UPDATE for several shards; an update locks, too. */
+const LOCK_TRANSFERS: Statement = {
+  plain: `select ${WITH_BENEFICIARY} from transfers t where t.id = any ($1::uuid[]) order by t.id for update`,
+  distributed: `update transfers t set updated_at_ns = t.updated_at_ns where t.id = any ($1::uuid[])
+    returning ${WITH_BENEFICIARY}`,
+};
+
 /** Transfers that change. Loading locks the rows until commit. */
 export const changedTransfers: Table<Transfer> = {
   name: 'transfers',
@@ -125,10 +132,7 @@ export const changedTransfers: Table<Transfer> = {
     }),
   ],
   async load(tx, ids) {
-    const rows = await tx.query<Transfer>(
-      `select ${WITH_BENEFICIARY} from transfers t where t.id = any ($1::uuid[]) order by t.id for update`,
-      [plainArray(ids)],
-    );
+    const rows = await tx.query<Transfer>(LOCK_TRANSFERS, [plainArray(ids)]);
     return new Map(rows.map((row) => [row.id, openBeneficiary(tx.vault(), row)]));
   },
   /** Only the columns that can change after a transfer was created. */

@@ -24,11 +24,11 @@ import {
   type TransferTables,
 } from '../transfers/request.ts';
 import type { Transfer } from '../transfers/transfer.ts';
-import { firstWork, type Work } from './states.ts';
+import { firstWork, type NewWork } from './states.ts';
 
 export type WithdrawalTables = TransferTables &
   PolicyTables & {
-    readonly newWork: Table<Work>;
+    readonly newWork: Table<NewWork>;
     /** Whether the service has that rail. */
     hasRail(rail: RailName): boolean;
   };

@@ -92,6 +92,9 @@ export type Work = {
   readonly holds: readonly Hold[] | null;
 };
 
+/** With the parties of the withdrawal: it waits while one of them is frozen. */
+export type NewWork = Work & Pick<Transfer, 'profileId' | 'customerId' | 'identityId' | 'accountId'>;
+
 /** A row of work as it is written; `done` deletes it. */
 export type WorkWrite = Work & { readonly done?: boolean };
 
@@ -104,9 +107,14 @@ export function firstWork(
   transfer: Transfer,
   rail: string,
   { dueAtNs, holds }: Pick<Work, 'dueAtNs' | 'holds'>,
-): Work {
+): NewWork {
+  const { profileId, customerId, identityId, accountId } = transfer;
   return {
     transferId: transfer.id,
+    profileId,
+    customerId,
+    identityId: identityId ?? null,
+    accountId: accountId ?? null,
     rail,
     state: 'QUEUED',
     dueAtNs,

@@ -9,7 +9,7 @@ import type { Table } from '../ledger/command.ts';
 import type { Payment } from '../rails/rail.ts';
 import { openJson, sealJson } from '../sealing/columns.ts';
 import { olderJson } from '../sealing/older-rows-store.ts';
-import type { ClaimedWork, Work, WorkWrite } from './states.ts';
+import type { ClaimedWork, NewWork, Work, WorkWrite } from './states.ts';
 
 /** Units are strings in JSON, whose numbers would lose digits. */
 type PlainPayment = Omit<Payment, 'amountUnits'> & { readonly amountUnits: string };
@@ -39,14 +39,16 @@ const COLUMNS = `w.transfer_id as "transferId", w.rail, w.state, w.due_at_ns as 
   w.failures, w.intent_at_ns as "intentAtNs", w.payment, w.fiat_account_id as "fiatAccountId", w.frozen, w.holds`;
 
 /** Work of new withdrawals, written in the transaction that creates them. */
-export const newWork: Table<Work> = {
+export const newWork: Table<NewWork> = {
   name: 'withdrawal_work',
   write: (tx, rows) =>
     tx.query(
-      `insert into withdrawal_work (transfer_id, rail, state, due_at_ns, fiat_account_id, holds)
-       select transfer_id, rail, state, due_at_ns, fiat_account_id, holds::jsonb
-       from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::uuid[], $6::text[])
-            as work (transfer_id, rail, state, due_at_ns, fiat_account_id, holds)`,
+      `insert into withdrawal_work (transfer_id, rail, state, due_at_ns, fiat_account_id, holds, profile_id, customer_id,
+                                    identity_id, account_id)
+       select transfer_id, rail, state, due_at_ns, fiat_account_id, holds::jsonb, profile_id, customer_id, identity_id, account_id
+       from unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[], $5::uuid[], $6::text[], $7::uuid[], $8::uuid[], $9::uuid[],
+                   $10::uuid[])
+            as work (transfer_id, rail, state, due_at_ns, fiat_account_id, holds, profile_id, customer_id, identity_id, account_id)`,
       columns(rows, {
         transferId: 'uuid',
         rail: 'text',
@@ -54,6 +56,10 @@ export const newWork: Table<Work> = {
         dueAtNs: 'bigint',
         fiatAccountId: 'uuid',
         holds: 'json',
+        profileId: 'uuid',
+        customerId: 'uuid',
+        identityId: 'uuid',
+        accountId: 'uuid',
       }),
     ),
 };

@@ -18,9 +18,8 @@ afterAll(() => world.remove());
 async function submitFor(profile: string, amount: string): Promise<string> {
   const key = await world.submit(amount);
   await world.database.query(
-    `insert into transfers (id, customer_id, profile_id, type, direction, status, asset, amount_units, fee_units,
-                            balance_asset, balance_units, created_at_ns, updated_at_ns)
-     values ($1, $2, $3, 'WIRE_WITHDRAWAL', 'DEBIT', 'PENDING', 'USD', 1, 0, 'USD', 1, 0, 0)`,
+    `insert into withdrawal_work (transfer_id, customer_id, profile_id, rail, state, due_at_ns)
+     values ($1, $2, $3, 'wire', 'SUBMITTED', 0)`,
     [key, newId(), profile],
   );
   return key;

@@ -125,6 +125,8 @@ describe('a table', () => {
     // The search of operators also reads the tables of its list `WITH_ID` by their primary keys, in one statement.
     'search/store.ts touches customers of auth':
       'operators find customers by name, and things by ref_id of any customer',
+    'ledger/audit-checks.ts touches transfers of transfers':
+      'on a cluster, the audit collects the transfers that the views of records need',
     'search/store.ts touches transfers of transfers': 'operators find amounts among the latest transfers',
     'webhooks/lease-store.ts touches event_groups of events':
       'one statement claims the endpoints that have newer events; otherwise each endpoint would need its own query',

@@ -2,6 +2,7 @@ import { inject } from 'vitest';
 import type { Database, DatabaseAddress } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { administer } from './administer.ts';
+import { addressOf, on } from './cluster.ts';
 import { connectUnlocked } from './vault.ts';
 
 export type TestDatabase = {
@@ -20,6 +21,8 @@ export function unguarded(database: Database): Pick<Database, 'query'> {
   return {
     query: (text, parameters) =>
       database.transaction(async (tx) => {
+        // To all servers of a cluster. Elsewhere nobody reads the setting.
+        await tx.query(`set local citus.propagate_set_commands = 'local'`);
         await tx.query('set local session_replication_role = replica');
         return tx.query(text, parameters);
       }),
@@ -30,8 +33,13 @@ export function unguarded(database: Database): Pick<Database, 'query'> {
 export async function createTestDatabase(template = 'template_ferry'): Promise<TestDatabase> {
   const postgres = inject('postgres');
   const name = `test_${newId().replaceAll('-', '_')}`;
-  const remove = (): Promise<void> => administer(postgres, `drop database ${name} with (force)`);
-  await administer(postgres, `create database ${name} template ${template}`);
+  const servers = inject('servers');
+  const onAll = async (statement: string): Promise<void> => {
+    if (servers.length === 0) return administer(postgres, statement);
+    for (const server of servers) await on(addressOf(server, 'postgres'), statement);
+  };
+  const remove = (): Promise<void> => onAll(`drop database ${name} with (force)`);
+  await onAll(`create database ${name} template ${template}`);
   const address = { ...postgres, database: name };
   const database = connectUnlocked(address);
   return {

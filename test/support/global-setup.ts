@@ -6,6 +6,7 @@ import { connectDatabase } from '../../src/database/database.ts';
 import { startEmbedded } from '../../src/database/embedded/server.ts';
 import { migrate } from '../../src/database/migrate.ts';
 import { administer, type Server } from './administer.ts';
+import { addressOf, type Cluster, createOnCluster, findCluster, makeTemplate, on } from './cluster.ts';
 import { CONNECTIONS_MIN, forwardTo } from './given-server.ts';
 
 declare module 'vitest' {
@@ -13,6 +14,8 @@ declare module 'vitest' {
     postgres: { socketDir: string; port: number; user: string };
     /** The role that the services of tests connect as. It has only the rights that serving needs. */
     servingRole: string;
+    /** The servers of the cluster that the tests run on; empty for a single server. The first is the coordinator. */
+    servers: readonly string[];
   }
 }
 
@@ -27,7 +30,11 @@ const servingRole = 'ferry_serve';
 const PATIENT = { connectTimeoutMs: 60_000 };
 
 /** `hasRole`: an earlier run on the same server has left the role, to which databases of failed tests may refer. */
-type RunningServer = Server & { readonly hasRole?: boolean; stop(): Promise<void> };
+type RunningServer = Server & {
+  readonly hasRole?: boolean;
+  readonly cluster?: Cluster;
+  stop(): Promise<void>;
+};
 
 async function startOwn(): Promise<RunningServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'ferry-test-'));
@@ -44,13 +51,26 @@ async function startOwn(): Promise<RunningServer> {
 }
 
 /** What an earlier run on the same server left. */
-async function cleanUp(server: Server): Promise<void> {
-  await administer(server, 'drop database if exists template_ferry with (force)');
+async function cleanUp(server: Server, cluster: Cluster | undefined): Promise<void> {
+  const drop = 'drop database if exists template_ferry with (force)';
+  if (cluster === undefined) return administer(server, drop);
+  for (const one of cluster.servers) await on(addressOf(one, 'postgres'), drop);
+}
+
+/** Databases are copied from it. */
+async function createTemplate(server: Server, cluster: Cluster | undefined): Promise<void> {
+  if (cluster === undefined) await administer(server, 'create database template_ferry');
+  else await createOnCluster(cluster, 'template_ferry');
+  const template = connectDatabase({ ...server, database: 'template_ferry' }, 2, PATIENT);
+  await migrate(template, undefined, undefined, { servingRole });
+  await template.close();
+  if (cluster !== undefined) await makeTemplate(cluster, 'template_ferry');
 }
 
 async function useGiven(url: string): Promise<RunningServer> {
   const server = await forwardTo(url);
-  await cleanUp(server);
+  const cluster = await findCluster({ ...server, database: 'postgres' });
+  await cleanUp(server, cluster);
   const postgres = connectDatabase({ ...server, database: 'postgres' }, 1, PATIENT);
   const [row] = await postgres.query<{ connections: number; isSuperuser: boolean; hasRole: boolean }>(
     `select current_setting('max_connections')::integer as connections,
@@ -65,8 +85,9 @@ async function useGiven(url: string): Promise<RunningServer> {
   return {
     ...server,
     hasRole: row!.hasRole,
+    ...(cluster && { cluster }),
     async stop() {
-      await cleanUp(server);
+      await cleanUp(server, cluster);
       await server.stop();
     },
   };
@@ -86,11 +107,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const { FERRY_TEST_DATABASE_URL: url } = process.env;
   const server = url === undefined || url === '' ? await startOwn() : await useGiven(url);
   const postgres = { socketDir: server.socketDir, port: server.port, user: server.user };
-  await administer(postgres, 'create database template_ferry', roleStatement(server, process.env));
-  const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 1, PATIENT);
-  await migrate(template, undefined, undefined, { servingRole });
-  await template.close();
+  await administer(postgres, roleStatement(server, process.env));
+  await createTemplate(postgres, server.cluster);
   project.provide('postgres', postgres);
+  project.provide('servers', server.cluster?.servers ?? []);
   project.provide('servingRole', servingRole);
   return server.stop;
 }

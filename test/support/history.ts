@@ -134,8 +134,8 @@ const deliveries = (count: number): string[] => [
 ];
 
 const work = (count: number): string => `
-  insert into withdrawal_work (transfer_id, rail, state, due_at_ns, fiat_account_id)
-  select ${id('transfer', 'n')}, case when n % 10 = 0 then 'wire' else 'BITCOIN' end, 'QUEUED',
+  insert into withdrawal_work (transfer_id, profile_id, customer_id, rail, state, due_at_ns, fiat_account_id)
+  select ${id('transfer', 'n')}, ${owned('profile')}, ${customer}, case when n % 10 = 0 then 'wire' else 'BITCOIN' end, 'QUEUED',
     case when rare then 0 else 9000000000000000000 end, ${owned('fiatAccount')} from ${rows(count)}`;
 
 /** Identities, accounts, profiles, bank accounts and ways to pay in. */

@@ -1,4 +1,4 @@
-import type { Connection, Database, Parameter, Queryable } from '../../src/database/database.ts';
+import type { Connection, Database, Parameter, Queryable, Statement } from '../../src/database/database.ts';
 import type { Page } from '../../src/kernel/paging.ts';
 import { BIG, START_NS, STEP_NS } from './history.ts';
 
@@ -99,7 +99,11 @@ export function explaining(connection: Connection): Queryable & { readonly readi
   return {
     readings,
     vault: connection.vault,
-    async query<Row extends object>(text: string, parameters: readonly Parameter[] = []): Promise<Row[]> {
+    async query<Row extends object>(
+      statement: Statement,
+      parameters: readonly Parameter[] = [],
+    ): Promise<Row[]> {
+      const text = typeof statement === 'string' ? statement : statement.plain;
       await explain('custom', text, parameters);
       await explain('generic', text, parameters);
       return connection.query<Row>(text, parameters);

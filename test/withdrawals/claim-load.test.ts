@@ -52,9 +52,9 @@ async function addWaiting(count: number): Promise<void> {
          select gen_random_uuid(), $1, $2, 'CRYPTO_WITHDRAWAL', 'DEBIT', 'PENDING', 'BTC', 1000, 0, 'BTC', 1000, n, n,
                 ($4::text[])[1 + n % 4]
          from generate_series($6::integer, $3::integer) as n
-         returning id, crypto_network, created_at_ns)
-       insert into withdrawal_work (transfer_id, rail, state, due_at_ns, attempts, intent_at_ns)
-       select id, crypto_network, 'SUBMITTED', $5::bigint + (600 + created_at_ns % 1800) * 1000000000, 1, 0 from made`,
+         returning id, customer_id, profile_id, crypto_network, created_at_ns)
+       insert into withdrawal_work (transfer_id, customer_id, profile_id, rail, state, due_at_ns, attempts, intent_at_ns)
+       select id, customer_id, profile_id, crypto_network, 'SUBMITTED', $5::bigint + (600 + created_at_ns % 1800) * 1000000000, 1, 0 from made`,
       [world.caller.customerId, profile, last, networks, now, last - PART + 1],
     );
   }

@@ -28,6 +28,8 @@ export type Doubt = {
   readonly verdicts: readonly Verdict[];
   /** Timeline of the server that received the commit: a server on an earlier timeline does not have the commit. */
   readonly timeline: string;
+  /** The process id of the session on that server. */
+  readonly pid: number;
   /** The outcome of the transaction, according to the server. */
   ended(database: Queryable): Promise<store.TransactionOutcome>;
   /** A row of the batch. `ended` counts only if the row is stored: after a crash the server may reuse the transaction id. */
@@ -86,6 +88,7 @@ type Opened = {
   readonly heardAt: bigint;
   readonly xid: string;
   readonly timeline: string;
+  readonly pid: number;
 };
 
 const NO_KEYS: ReadonlyMap<string, store.UsedKey> = new Map();
@@ -237,9 +240,9 @@ export async function runBatch(
       // The commit is sent after the answers of all statements: a statement that failed on this side, before it was sent,
       // would not prevent a commit that is sent together with it.
       await writeAll(connection, decided);
-      const { xid, timeline } = opened;
+      const { xid, timeline, pid } = opened;
       const evidence = store.evidenceOf(decided);
-      inDoubt = { verdicts, timeline, evidence, ended: (asked) => store.transactionOutcome(asked, xid) };
+      inDoubt = { verdicts, timeline, pid, evidence, ended: (asked) => store.transactionOutcome(asked, xid) };
       await connection.commit();
     }
     const { locked: balances, rows, nowNs, heardAt } = opened;

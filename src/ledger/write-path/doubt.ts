@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection, Database } from '../../database/database.ts';
 import { unavailable } from '../../kernel/problem.ts';
 import { LIMITS } from '../../limits.ts';
-import { isStored, type TransactionOutcome, timelineOfPrimary } from '../store.ts';
+import { isSettled, isStored, type TransactionOutcome, timelineOfPrimary } from '../store.ts';
 import type { Doubt } from './batch.ts';
 import type { Confirmation } from './confirmation.ts';
 import type { WritePathObserver } from './observer.ts';
@@ -26,6 +26,7 @@ async function lookUp(doubt: Doubt, connection: Connection): Promise<DoubtLookup
   if (timeline === undefined || timeline < doubt.timeline) return { outcome: 'in progress' };
   const outcome = await doubt.ended(connection);
   if (outcome !== 'committed') return { outcome };
+  if (!(await isSettled(connection, doubt.pid))) return { outcome: 'in progress' };
   // A server that crashed before the commit was on disk has lost the transaction, and reuses its id. So "committed" counts
   // only if a row of this batch is stored; otherwise the batch was lost.
   const stored = await isStored(connection, doubt.evidence);

@@ -19,8 +19,8 @@ import type { Cache } from './cache.ts';
  * nothing is written, and the commands are decided again on locked rows.
  */
 
-/** A connection whose end can be detected (see `markSession`), and the timeline of its server. */
-type Marked = { readonly mark: bigint; readonly timeline: string };
+/** A connection whose end can be detected (see `markSession`), the timeline of its server, and its process id there. */
+type Marked = { readonly mark: bigint; readonly timeline: string; readonly pid: number };
 export type Session = Marked & { readonly connection: Connection };
 
 const marks = new WeakMap<object, Marked>();
@@ -31,7 +31,7 @@ export async function openSession(database: Database): Promise<Session> {
   if (marked === undefined) {
     const mark = randomBytes(8).readBigInt64BE();
     try {
-      marked = { mark, timeline: await store.markSession(connection, mark) };
+      marked = { mark, ...(await store.markSession(connection, mark)) };
     } catch (error) {
       connection.discard();
       throw error;
@@ -168,6 +168,7 @@ export function sendFlight(
     verdicts: verdicts.filter((verdict) => verdict !== undefined),
     evidence: store.evidenceOf(decided),
     timeline: session.timeline,
+    pid: session.pid,
     ended: async (database) =>
       (await store.sessionHasEnded(database, session.mark)) ? 'committed' : 'in progress',
   };

@@ -1,0 +1,62 @@
+import type { Connection } from './database.ts';
+
+/**
+ * Ferry on Citus: the tables that grow with every transfer are distributed over the servers of the cluster, all others stay on the
+ * coordinator, with which nodes connect. See docs/scale.md.
+ */
+type Distributed = {
+  readonly name: string;
+  readonly column: string;
+  /** Tables of one group with equal values of the column are on the same server, and can be joined there. */
+  readonly with?: string;
+  /** What one server alone cannot guarantee: uniqueness over other columns, and references. The write path and the audit still check it. */
+  readonly givenUp?: readonly string[];
+};
+
+const TABLES: readonly Distributed[] = [
+  { name: 'balances', column: 'profile_id' },
+  { name: 'entries', column: 'owner_id', with: 'balances' },
+  {
+    name: 'transfers',
+    column: 'id',
+    with: 'balances',
+    givenUp: [
+      'alter table arrivals drop constraint arrivals_transfer',
+      'alter table suspense_deposits drop constraint suspense_transfer',
+      'alter table journal_entries drop constraint journal_transfer',
+      'alter table withdrawal_returns drop constraint returns_transfer',
+      'alter table guaranteed_fees drop constraint fees_used_by',
+      'drop index transfers_fee_used_once',
+    ],
+  },
+  // Of one customer there may be very many: the ref_id spreads them.
+  { name: 'idempotency_keys', column: 'ref_id' },
+];
+
+/** Whether the database is the coordinator of a cluster. */
+export async function isCluster(connection: Connection): Promise<boolean> {
+  const [found] = await connection.query(`select from pg_extension where extname = 'citus'`);
+  return found !== undefined;
+}
+
+/** The tables that are not distributed yet. */
+export async function undistributed(connection: Connection): Promise<readonly Distributed[]> {
+  const rows = await connection.query<{ name: string }>(
+    'select logicalrelid::text as name from pg_dist_partition',
+  );
+  const names = new Set(rows.map((row) => row.name));
+  return TABLES.filter(({ name }) => !names.has(name));
+}
+
+/** Distributes a table, with its rows; in a transaction. */
+export async function distribute(
+  connection: Connection,
+  { name, column, ...options }: Distributed,
+): Promise<void> {
+  for (const statement of options.givenUp ?? []) await connection.query(statement);
+  // The triggers only refuse changes, and do so on each server.
+  await connection.query('set local citus.enable_unsafe_triggers = on');
+  await connection.query(
+    `select create_distributed_table('${name}', '${column}', colocate_with => '${options.with ?? 'none'}')`,
+  );
+}
