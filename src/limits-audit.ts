@@ -12,6 +12,9 @@ export const AUDIT_LIMITS = {
   auditSliceEntriesMax: 20_000,
   /** Between two slices: an audit that has to catch up leaves the database to the service for half of the time. */
   auditPauseMs: 100,
+  /** On a cluster, how often a violation is looked for again before it counts, and after which pause. */
+  auditLooksMax: 5,
+  auditLookAgainMs: 200,
   /**
    * Entries become visible when their transaction commits, a moment after their instant. What is younger is audited, but not
    * covered by a checkpoint yet. Transactions that are open for longer are waited for.

@@ -59,4 +59,9 @@ export async function distribute(
   await connection.query(
     `select create_distributed_table('${name}', '${column}', colocate_with => '${options.with ?? 'none'}')`,
   );
+  const [local] = await connection.query<{ bytes: bigint }>(`select pg_relation_size('${name}') as bytes`);
+  if (local!.bytes === 0n) return;
+  // What was here before is on the servers now; the triggers would refuse to remove this copy.
+  await connection.query('set local session_replication_role = replica');
+  await connection.query(`select truncate_local_data_after_distributing_table('${name}')`);
 }

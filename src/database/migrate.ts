@@ -138,8 +138,10 @@ async function distributeTables(migrator: Migrator, say: Progress, isAlone: bool
   if (!(await isCluster(connection))) return;
   const tables = await undistributed(connection);
   if (tables.length > 0 && !isAlone) await lockNodesOut(migrator, say);
-  for (const one of tables)
+  for (const one of tables) {
+    say(`distributing ${one.name} over the servers of the cluster`);
     await apply(migrator, `distributing ${one.name}`, [() => distribute(connection, one)], say);
+  }
 }
 
 /** What `migrate` would apply. Changes nothing. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable, Statement } from '../database/database.ts';
 import { formatAmount } from '../kernel/amount.ts';
 import type { Assets } from '../kernel/asset.ts';
@@ -40,6 +41,14 @@ export const overRecords = (sql: string, transfers: string): Statement => ({
     select * from (${sql}) as result`,
 });
 
+async function isOnCluster(tx: Queryable): Promise<boolean> {
+  const [row] = await tx.query<{ is: boolean }>({
+    plain: 'select false as is',
+    distributed: 'select true as is',
+  });
+  return row!.is;
+}
+
 export async function runCheck(
   tx: Queryable,
   check: Check,
@@ -47,10 +56,17 @@ export async function runCheck(
   parameters: readonly (string | bigint)[] = [],
 ): Promise<Violation[]> {
   const sql = `${check.sql} limit ${LIMITS.auditViolationsMax + 1}`;
-  const rows = await tx.query<AuditRow>(
-    check.transfers === undefined ? sql : overRecords(sql, check.transfers),
-    parameters,
-  );
+  const statement = check.transfers === undefined ? sql : overRecords(sql, check.transfers);
+  let rows = await tx.query<AuditRow>(statement, parameters);
+  // The servers of a cluster are not seen at the same moment: a violation is one that is still there.
+  for (
+    let looks = 1;
+    rows.length > 0 && looks < LIMITS.auditLooksMax && (await isOnCluster(tx));
+    looks += 1
+  ) {
+    await sleep(LIMITS.auditLookAgainMs);
+    rows = await tx.query<AuditRow>(statement, parameters);
+  }
   return rows.map((row) => ({ rule: check.rule ?? String(row.rule), line: check.line(row, units) }));
 }
 

@@ -35,22 +35,30 @@ type Present = {
   /** The last block of the heap. */
   readonly place: string;
   readonly isStandby: boolean;
+  /** A statement sees all servers at the same moment: on a cluster, what is being committed may be on some of them already. */
+  readonly isOneSnapshot: boolean;
 };
 
 const END_OF_TIME: Instant = 2n ** 63n - 1n;
 
+// A transaction has the lock on its id until its commit has ended: on a cluster, until the other servers know of it.
+const presentOf = (lagMs: number, isOneSnapshot: boolean): string => `
+  select ${CLOCK_NS} as "nowNs",
+         least(${CLOCK_NS}, (select (extract(epoch from min(a.xact_start)) * 1000000)::bigint * 1000
+                             from pg_stat_activity a join pg_locks l on l.pid = a.pid
+                             where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
+                               and a.datname = current_database() and a.backend_type = 'client backend'))
+           - ${BigInt(lagMs) * NS_PER_MS} as "closedNs",
+         pg_relation_filenode('entries')::text as heap,
+         format('(%s,0)', greatest(pg_relation_size('entries') / current_setting('block_size')::bigint - 1, 0)) as place,
+         pg_is_in_recovery() as "isStandby", ${isOneSnapshot} as "isOneSnapshot"`;
+
 /** Sessions of other roles do not show when their transaction began: only the lag holds for them. */
 async function present({ database, lagMs }: Pick<Run, 'database' | 'lagMs'>): Promise<Present> {
-  const [row] = await database.query<Present>(
-    `select ${CLOCK_NS} as "nowNs",
-            least(${CLOCK_NS}, (select (extract(epoch from min(xact_start)) * 1000000)::bigint * 1000
-                                from pg_stat_activity
-                                where datname = current_database() and backend_type = 'client backend'
-                                  and backend_xid is not null)) - ${BigInt(lagMs) * NS_PER_MS} as "closedNs",
-            pg_relation_filenode('entries')::text as heap,
-            format('(%s,0)', greatest(pg_relation_size('entries') / current_setting('block_size')::bigint - 1, 0)) as place,
-            pg_is_in_recovery() as "isStandby"`,
-  );
+  const [row] = await database.query<Present>({
+    plain: presentOf(lagMs, true),
+    distributed: presentOf(lagMs, false),
+  });
   return row!;
 }
 
@@ -187,9 +195,11 @@ async function closeSlices(run: Run, checkpoint: Checkpoint | undefined): Promis
 }
 
 /** What is not covered by a checkpoint yet. */
-async function auditOpen({ database, units, violations }: Run, progress: Progress): Promise<bigint> {
+async function auditOpen(run: Run, progress: Progress): Promise<bigint> {
+  const { database, units, violations } = run;
   const { untilNs, place, totals } = progress;
-  const slice = { afterNs: untilNs, untilNs: END_OF_TIME, place };
+  const now = await present({ ...run, lagMs: LIMITS.clockBehindMaxMs });
+  const slice = { afterNs: untilNs, untilNs: now.isOneSnapshot ? END_OF_TIME : now.closedNs, place };
   const open = await auditSlice(database, slice, totals, units);
   violations.push(...open.violations);
   violations.push(...(await auditSystemBalances(database, progress, units)));

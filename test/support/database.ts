@@ -2,7 +2,7 @@ import { inject } from 'vitest';
 import type { Database, DatabaseAddress } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { administer } from './administer.ts';
-import { addressOf, on } from './cluster.ts';
+import { addressOf, makeTemplate, on } from './cluster.ts';
 import { connectUnlocked } from './vault.ts';
 
 export type TestDatabase = {
@@ -39,6 +39,7 @@ export async function createTestDatabase(template = 'template_ferry'): Promise<T
     for (const server of servers) await on(addressOf(server, 'postgres'), statement);
   };
   const remove = (): Promise<void> => onAll(`drop database ${name} with (force)`);
+  if (servers.length > 0 && template.startsWith('test_')) await makeTemplate({ servers }, template);
   await onAll(`create database ${name} template ${template}`);
   const address = { ...postgres, database: name };
   const database = connectUnlocked(address);
