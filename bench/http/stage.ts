@@ -133,16 +133,16 @@ export async function stopServices(): Promise<void> {
 }
 
 /** The service's database, with profiles and funds; nobody is connected to it afterwards. */
-export async function prepareFerry(stage: Stage): Promise<void> {
-  await stage.administrate(`create database ${FERRY}`);
+export async function prepareFerry(stage: Stage, name: string = FERRY): Promise<void> {
+  await stage.administrate(`create database ${name}`);
   // The first start makes the tables and the demo customers.
-  await (await startService(stage, FERRY)).stop();
+  await (await startService(stage, name)).stop();
   const [customer, counterparty] = sandboxOf(stage.directory).customers;
   const owned = [
     { owner: customer!.customer_id, ids: PROFILE_IDS },
     { owner: counterparty!.customer_id, ids: COUNTERPARTY_IDS },
   ];
-  await stage.using(FERRY, async (database) => {
+  await stage.using(name, async (database) => {
     await requireDurability(database);
     for (const { owner, ids } of owned) {
       await database.query(

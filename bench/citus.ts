@@ -1,0 +1,208 @@
+/**
+ * `npm run bench:citus -- --url postgres://…`: transfers on a Citus cluster beside a plain PostgreSQL, in interleaved rounds. The URL is that
+ * of the coordinator's database `postgres`, which knows the other servers; each of these is a worker. Prints a table and each ratio
+ * beside its target, and exits with 1 if one is missed (`-- --quick`: one short round; `-- --rounds 9`).
+ *
+ * On one machine, the rate cannot grow with the servers, which share its processors. What can be measured there is the processor time per
+ * transfer on the busiest server: on machines of their own, that is what limits the rate.
+ */
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { addressOf, type Cluster, createOnCluster, findCluster, on } from '../test/support/cluster.ts';
+import { connectUnlocked } from '../test/support/vault.ts';
+import { serverCpuUs } from './cpu.ts';
+import { formatTable, integer, median } from './figures.ts';
+import { checkFerry } from './http/check.ts';
+import type { Load } from './http/measure.ts';
+import { transferPlan } from './http/plans.ts';
+import { runOnStage } from './http/run.ts';
+import {
+  FERRY,
+  PROFILE_IDS,
+  prepareFerry,
+  type Service,
+  type Stage,
+  startService,
+  untilAudited,
+} from './http/stage.ts';
+import { judge, type Target } from './http/targets.ts';
+import { scratchDirectory } from './machine.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    url: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    rounds: { type: 'string' },
+  },
+});
+
+const CONNECTIONS = 256;
+const ROUNDS = Number(options.rounds ?? (options.quick ? 1 : 5));
+const TIMES = options.quick ? { warmUpMs: 1_000, measureMs: 2_000 } : { warmUpMs: 2_500, measureMs: 3_500 };
+
+type Variant = {
+  readonly name: string;
+  readonly stage: Stage;
+  readonly database: string;
+  readonly service: Service;
+  /** Of the processes of each server, the coordinator first. */
+  readonly postmasters: readonly number[];
+  readonly rounds: { readonly perSecond: number; readonly busiestUs: number; readonly allUs: number }[];
+  acknowledged: number;
+};
+
+/** The parent of a session's process, if the server is on this machine. */
+async function postmasterOf(server: string): Promise<number> {
+  const [row] = await on(
+    addressOf(server, 'postgres'),
+    `select pid from pg_stat_activity where backend_type = 'checkpointer'`,
+  );
+  try {
+    const stat = readFileSync(`/proc/${(row as { pid: number }).pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** The same stage as that of a plain server, with the databases of a cluster. */
+async function stageOn(plain: Stage, cluster: Cluster, shards: number): Promise<Stage> {
+  const coordinator = cluster.servers[0]!;
+  const directory = await scratchDirectory();
+  const connect = (database: string) => connectUnlocked(addressOf(coordinator, database), 2);
+  return {
+    ...plain,
+    directory,
+    connect,
+    async using(name, work) {
+      const database = connect(name);
+      try {
+        return await work(database);
+      } finally {
+        await database.close();
+      }
+    },
+    async administrate(statement) {
+      const [, name] = /^create database (\w+)$/.exec(statement)!;
+      for (const server of cluster.servers)
+        await on(addressOf(server, 'postgres'), `drop database if exists ${name} with (force)`);
+      await createOnCluster(cluster, name!);
+      await on(
+        addressOf(coordinator, 'postgres'),
+        `alter database ${name} set citus.shard_count = ${shards}`,
+      );
+    },
+    environment: (database) => ({
+      ...plain.environment(database),
+      DATABASE_URL: `postgres://postgres@${coordinator}/${database}`,
+      FERRY_DATA_DIR: directory,
+    }),
+  };
+}
+
+async function variantOf(
+  name: string,
+  stage: Stage,
+  database: string,
+  servers: readonly string[],
+): Promise<Variant> {
+  const postmasters =
+    servers.length === 0 ? [stage.server.pid] : await Promise.all(servers.map(postmasterOf));
+  const service = await startService(stage, database);
+  await untilAudited(service);
+  return { name, stage, database, service, postmasters, rounds: [], acknowledged: 0 };
+}
+
+async function runRound(load: Load, variant: Variant, isCounted = true): Promise<void> {
+  const { service, postmasters } = variant;
+  const before = postmasters.map(serverCpuUs);
+  const { total, perSecond } = await load.run(service, {
+    plan: transferPlan('spread', PROFILE_IDS, service.token),
+    connections: CONNECTIONS,
+    ...TIMES,
+  });
+  variant.acknowledged += total;
+  if (!isCounted) return;
+  const used = postmasters.map((pid, index) => (serverCpuUs(pid) - before[index]!) / total);
+  const allUs = used.reduce((sum, one) => sum + one, 0);
+  variant.rounds.push({ perSecond, busiestUs: Math.max(...used), allUs });
+}
+
+function tableOf(variants: readonly Variant[]): string {
+  const head = ['', '', 'transfers/s', 'busiest server µs', 'all servers µs'];
+  const rows = variants.map(({ name, rounds }) => [
+    name,
+    '',
+    integer(median(rounds.map(({ perSecond }) => perSecond))),
+    median(rounds.map(({ busiestUs }) => busiestUs)).toFixed(1),
+    median(rounds.map(({ allUs }) => allUs)).toFixed(1),
+  ]);
+  return formatTable([head, ...rows]);
+}
+
+/** Of the same round, the median: what else happens on the machine meets both. */
+function ratio(one: Variant, other: Variant, figure: 'perSecond' | 'busiestUs'): number {
+  return median(one.rounds.map((round, index) => round[figure] / other.rounds[index]![figure]));
+}
+
+const CLUSTERS: readonly (readonly [workers: number, shards: number])[] = [
+  [2, 8],
+  [2, 32],
+  [1, 8],
+  [4, 8],
+];
+
+function targetsOf(variants: readonly Variant[]): Target[] {
+  const find = (name: string): Variant | undefined => variants.find((one) => one.name === name);
+  const [plain, few, many, one, four] = ['plain PostgreSQL', ...CLUSTERS.map(nameOf)].map(find);
+  const target = (what: string, value: number, atLeast: number): Target => ({
+    what,
+    value,
+    bound: { atLeast },
+    digits: 2,
+  });
+  return [
+    target('three servers, 8 shards ÷ plain PostgreSQL', ratio(few!, plain!, 'perSecond'), 0.6),
+    target('three servers, 32 shards ÷ plain PostgreSQL', ratio(many!, plain!, 'perSecond'), 0.4),
+    target('busiest server, one worker ÷ two', ratio(one!, few!, 'busiestUs'), 1.7),
+    ...(four === undefined
+      ? []
+      : [target('busiest server, two workers ÷ four', ratio(few!, four, 'busiestUs'), 1.7)]),
+  ];
+}
+
+function nameOf([workers, shards]: (typeof CLUSTERS)[number]): string {
+  return `${workers} worker${workers === 1 ? '' : 's'}, ${shards} shards`;
+}
+
+async function measure(plain: Stage, [load]: readonly Load[]): Promise<boolean> {
+  const cluster = options.url === undefined ? undefined : await findCluster({ url: options.url });
+  if (cluster === undefined) throw new Error('--url must name the database of a Citus coordinator.');
+  const variants = [await variantOf('plain PostgreSQL', plain, FERRY, [])];
+  for (const [workers, shards] of CLUSTERS) {
+    if (cluster.servers.length <= workers) continue;
+    const servers = cluster.servers.slice(0, workers + 1);
+    const stage = await stageOn(plain, { servers }, shards);
+    const database = `bench_${workers}_${shards}`;
+    await prepareFerry(stage, database);
+    variants.push(await variantOf(nameOf([workers, shards]), stage, database, servers));
+  }
+  for (const variant of variants) await runRound(load!, variant, false);
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    for (const variant of round % 2 === 1 ? variants : variants.toReversed()) {
+      await runRound(load!, variant);
+      console.log(
+        `round ${round}: ${variant.name}: ${integer(variant.rounds.at(-1)!.perSecond)} transfers/s`,
+      );
+    }
+  }
+  for (const { service } of variants) await service.stop();
+  for (const { stage, database, acknowledged } of variants) await checkFerry(stage, database, acknowledged);
+  console.log(`\n${tableOf(variants)}\n`);
+  const targets = targetsOf(variants);
+  const isMet = judge(targets);
+  console.log(`\n${targets.map(({ what, value }) => `${what} ${value.toFixed(2)}`).join('; ')}`);
+  return isMet;
+}
+
+await runOnStage(1, measure);
