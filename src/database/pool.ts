@@ -87,9 +87,25 @@ export function destroy(client: pg.ClientBase): void {
   (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
 }
 
+const askerOf =
+  (client: pg.ClientBase) =>
+  async (text: string): Promise<object[]> => {
+    const question = { text, query_timeout: LIMITS.databaseConnectTimeoutMs };
+    return (await client.query<object>(question as pg.QueryConfig)).rows;
+  };
+
 /** Citus cannot collect the rows of a subquery without columns, as in `exists (select from …)`. */
 function asPart(definition: string): string {
   return definition.replaceAll(/\bSELECT\s+FROM\b/g, 'SELECT 1 FROM').replace(/;\s*$/, '');
+}
+
+/** For statements that have the definitions of views as parts. */
+export async function readViews(ask: (text: string) => Promise<object[]>): Promise<Views> {
+  const rows = await ask(
+    `select viewname as name, definition from pg_views where schemaname = current_schema()`,
+  );
+  const views = rows as { name: string; definition: string }[];
+  return new Map(views.map(({ name, definition }) => [name, asPart(definition)]));
 }
 
 /**
@@ -97,19 +113,12 @@ function asPart(definition: string): string {
  * out.
  */
 async function findCluster(client: pg.ClientBase): Promise<Views | null> {
-  const ask = async (text: string) =>
-    client.query<{ name: string; definition: string }>({
-      text,
-      query_timeout: LIMITS.databaseConnectTimeoutMs,
-    } as pg.QueryConfig);
+  const ask = askerOf(client);
   try {
-    const { rowCount } = await ask(`select from pg_extension where extname = 'citus'`);
-    if (rowCount === 0) return null;
+    const [extension] = await ask(`select from pg_extension where extname = 'citus'`);
+    if (extension === undefined) return null;
     await ask(CLUSTER_SETTINGS);
-    const { rows } = await ask(
-      `select viewname as name, definition from pg_views where schemaname = current_schema()`,
-    );
-    return new Map(rows.map(({ name, definition }) => [name, asPart(definition)]));
+    return await readViews(ask);
   } catch (error) {
     destroy(client);
     throw error;
@@ -118,10 +127,7 @@ async function findCluster(client: pg.ClientBase): Promise<Views | null> {
 
 /** With a timeout, because a server may accept a connection and then never answer. */
 async function admitted(client: pg.ClientBase, admission: Admission): Promise<void> {
-  const ask = async (text: string): Promise<object[]> => {
-    const question = { text, query_timeout: LIMITS.databaseConnectTimeoutMs };
-    return (await client.query<object>(question as pg.QueryConfig)).rows;
-  };
+  const ask = askerOf(client);
   try {
     await admission.admit(ask);
   } catch (error) {
