@@ -132,15 +132,13 @@ const lists = tenanted.filter(isList);
 
 const named = (list: readonly Operation[]) => list.map((operation) => [operation.name, operation] as const);
 
-const { expectNothingChanged, expectNothingChangedByTests } = await createComparison(service.database);
+const { expectNothingChangedByTests } = await createComparison(service.database);
 
 const requestOf = (operation: Operation): Promise<ValidRequest> => validRequest(operation, alice);
 
-async function requestsOf(list: readonly Operation[]): Promise<Map<Operation, ValidRequest>> {
-  const requests = new Map<Operation, ValidRequest>();
-  for (const operation of list) requests.set(operation, await requestOf(operation));
-  return requests;
-}
+/** One of each operation, for callers who are refused: they change nothing, so all of them send the same ones. */
+const requests = new Map<Operation, ValidRequest>();
+for (const operation of operations) requests.set(operation, await requestOf(operation));
 
 /** What its owner reads under the id in a path, where it can be read. */
 async function readAsOwner(operation: Operation, path: string): Promise<unknown> {
@@ -227,8 +225,7 @@ describe('the tests here', () => {
 describe('without a valid token', () => {
   const token = 'eyJhbGciOiJub25lIn0.eyJzY29wZSI6InRyYW5zZmVyOnJlYWRfdHJhbnNmZXIifQ.';
 
-  let requests: Map<Operation, ValidRequest>;
-  expectNothingChangedByTests(async () => (requests = await requestsOf(operations)));
+  expectNothingChangedByTests();
 
   it.each(named(operations))(
     '%s answers 401, even if the rest of the request is valid, and changes nothing',
@@ -254,9 +251,7 @@ describe('without a valid token', () => {
 
 describe('with every scope but the one that it needs', () => {
   const weak = new Map<string, TestCustomer>();
-  let requests: Map<Operation, ValidRequest>;
   expectNothingChangedByTests(async () => {
-    requests = await requestsOf(scoped);
     for (const [scope] of scoped.map(({ scopes }) => scopes)) {
       const scopes = SCOPE_NAMES.filter((name) => name !== scope);
       if (!weak.has(scope!)) weak.set(scope!, await service.createCustomer({ scopes }));
@@ -276,27 +271,41 @@ describe('with every scope but the one that it needs', () => {
 });
 
 describe('with the id of another customer in the path', () => {
-  it.each(named(withPathId))(
-    '%s answers 404 and changes nothing; the owner’s request succeeds',
-    async (_name, operation) => {
-      const [method, path] = await requestOf(operation);
-      const body = operation.body === undefined ? undefined : exampleFor(operation, mallory, 'shown');
-      const before = await readAsOwner(operation, path);
-      const answer = await expectNothingChanged(() => mallory.customer.call(method, path, body));
+  const foreign = new Map<Operation, { path: string; body: unknown; before: unknown }>();
+
+  describe('and as another caller', () => {
+    expectNothingChangedByTests(async () => {
+      for (const operation of withPathId) {
+        const [, path] = await requestOf(operation);
+        const body = operation.body === undefined ? undefined : exampleFor(operation, mallory, 'shown');
+        foreign.set(operation, { path, body, before: await readAsOwner(operation, path) });
+      }
+    });
+
+    it.each(named(withPathId))('%s answers 404 and changes nothing', async (_name, operation) => {
+      const { path, body } = foreign.get(operation)!;
+      const answer = await mallory.customer.call(operation.method, path, body);
       const meta = expectProblem(answer, 404, 'not-found');
       expect(Object.keys(meta).sort()).toEqual(['id', 'resource']);
       expect(path).toContain(meta.id);
+    });
+  });
+
+  it.each(named(withPathId))(
+    '%s as the owner succeeds, with what the owner could read before',
+    async (_name, operation) => {
+      const { path, body, before } = foreign.get(operation)!;
       expect(await readAsOwner(operation, path)).toEqual(before);
       // Only the caller of the request was wrong.
       const owner = operation.id === 'affirmSettlementTransaction' ? carol : alice.customer;
       const sent = await withDigest(operation, { customer: owner }, path, body);
-      expect((await owner.call(method, path, sent)).status).toBe(200);
+      expect((await owner.call(operation.method, path, sent)).status).toBe(200);
     },
   );
 
   it('an unknown id gets the same answer as one of another customer', async () => {
     for (const operation of withPathId) {
-      const [method, path, body] = await requestOf(operation);
+      const [method, path, body] = requests.get(operation)!;
       const [, id] = /([0-9a-f-]{36})/.exec(path)!;
       const unknown = id!.replace(/.{12}$/, '0123456789ab');
       const hidden = await mallory.customer.call(method, path, body);
@@ -310,19 +319,26 @@ describe('with the id of another customer in the path', () => {
 describe('with the id of another customer in the body', () => {
   const cases = withBodyIds.filter(({ name }) => !ANYBODYS.includes(name));
 
-  it.each(cases.map((one) => [one.name, one] as const))(
-    '%s answers 404',
-    async (_name, { operation, path }) => {
-      const target = await pathFor(operation, mallory);
-      const own = exampleFor(operation, mallory, 'every');
-      const foreign = alice.fields[path.at(-1)!]!;
-      const body = withField(own, path, foreign);
-      const answer = await expectNothingChanged(() => mallory.customer.call(operation.method, target, body));
-      const meta = expectProblem(answer, 404, 'not-found');
-      const place = operation.id === 'createPlatformTransfers' ? { index: path[1] } : {};
-      expect(meta).toEqual({ resource: expect.any(String), id: foreign, ...place });
-    },
-  );
+  describe('that must be one of the caller', () => {
+    const targets = new Map<Operation, string>();
+    expectNothingChangedByTests(async () => {
+      for (const { operation } of cases)
+        if (!targets.has(operation)) targets.set(operation, await pathFor(operation, mallory));
+    });
+
+    it.each(cases.map((one) => [one.name, one] as const))(
+      '%s answers 404 and changes nothing',
+      async (_name, { operation, path }) => {
+        const own = exampleFor(operation, mallory, 'every');
+        const foreign = alice.fields[path.at(-1)!]!;
+        const body = withField(own, path, foreign);
+        const answer = await mallory.customer.call(operation.method, targets.get(operation)!, body);
+        const meta = expectProblem(answer, 404, 'not-found');
+        const place = operation.id === 'createPlatformTransfers' ? { index: path[1] } : {};
+        expect(meta).toEqual({ resource: expect.any(String), id: foreign, ...place });
+      },
+    );
+  });
 
   it.each(ANYBODYS)('%s may name any customer by design', async (name) => {
     const { operation, path } = withBodyIds.find((one) => one.name === name)!;

@@ -2,7 +2,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { bankBacklog } from '../../src/banks/backlog-store.ts';
 import { plainId } from '../../src/banks/ids.ts';
 import { decideFile } from '../../src/banks/operating.ts';
-import { type BankWorld, createBankWorld } from './bank-world.ts';
+import { createConfigFiles } from '../support/config.ts';
+import { runFerry, urlOf } from '../support/process.ts';
+import { type BankWorld, bankEntry, createBankWorld } from './bank-world.ts';
 
 let world: BankWorld;
 let key: string;
@@ -86,4 +88,29 @@ it('a file that the bank will never execute is rejected: its payments fail once,
   expect(await world.collect()).toMatchObject([{ about: 'payment', key, state: { kind: 'failed' } }]);
   await world.settle();
   expect((await world.bank.record()).payments).toEqual([]);
+});
+
+it('commands check the rail, and report the files that the bank has not answered', async () => {
+  const files = createConfigFiles();
+  const env = {
+    ...(files.withFile({ rails: { wire: { kind: 'iso20022', ...bankEntry(world.directories.root) } } }) as {
+      FERRY_CONFIG: string;
+    }),
+    DATABASE_URL: urlOf(world.test.address),
+    FERRY_DATA_DIR: files.directory,
+  };
+  const checked = await runFerry(['rails', 'check'], env);
+  expect(checked).toMatchObject({ code: 0, stderr: 'Connecting to wire …\n' });
+  expect(checked.stdout).toMatch(
+    /^wire +iso20022 +ok +connection +directory .*\n +ok +outgoing .*\n +ok +incoming .*\n +ok +archive .*\n/,
+  );
+  const report = await runFerry(['bank', 'report', '--json'], env);
+  expect(JSON.parse(report.stdout)).toMatchObject({
+    rail: 'wire',
+    files: [{ name, state: 'UPLOADED', payments: 1 }],
+    findings: [],
+    set_aside: [],
+    statements: [],
+  });
+  files.remove();
 });

@@ -35,7 +35,7 @@ afterEach(async () => {
   directories.remove();
 });
 
-/** Two processes and demo data: only in the long form. The same exchange in production is tested always. */
+/** Two processes and demo data. production-bank.long.test.ts has the same exchange in production. */
 it('the sandbox pays and is paid by the sandbox bank, in messages of FedNow', async () => {
   const messages = 'fednow';
   test = await createTestDatabase('template1');

@@ -6,7 +6,8 @@ import { migrate } from '../../src/database/migrate.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
 import { auditLines, fund, problemOf, startNode, withKey } from '../support/ledger.ts';
-import { makeDataDir, removeDataDir } from '../support/process.ts';
+import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
+import { removeDataDir } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { connectUnlocked } from '../support/vault.ts';
 import { startProxy } from './proxy.ts';
@@ -25,7 +26,7 @@ async function nextXid(database: Database): Promise<bigint> {
 }
 
 it('a batch that a crash undid is not taken for committed when another transaction has its number', async () => {
-  const dataDir = makeDataDir();
+  const dataDir = makePreparedDataDir();
   // Only what a commit waits for reaches the disk.
   const settings = { wal_writer_delay: '10s', autovacuum: 'off' };
   const server = await startEmbedded({ dataDir, log: () => undefined, settings });

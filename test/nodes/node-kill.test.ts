@@ -20,7 +20,7 @@ const dataDir = makeDataDir();
 let test: TestDatabase;
 const nodes: FerryProcess[] = [];
 beforeAll(async () => {
-  test = await createTestDatabase('template1');
+  test = await createTestDatabase();
   for (let count = 0; count < 3; count += 1) nodes.push(await startNode());
 });
 afterAll(async () => {
@@ -29,7 +29,7 @@ afterAll(async () => {
   await removeDataDir(dataDir);
 });
 
-const ROUNDS = rounds(2, 20);
+const ROUNDS = rounds(1, 20);
 
 const startNode = (): Promise<FerryProcess> =>
   startFerry({ DATABASE_URL: urlOf(test.address), FERRY_DATA_DIR: dataDir, FERRY_NODE_LINK: 'on' });

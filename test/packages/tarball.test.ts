@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { makeDataDir, removeDataDir, startFerry } from '../support/process.ts';
+import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
+import { removeDataDir, startFerry } from '../support/process.ts';
 import { installFromCheckout, ROOT } from './installed.ts';
 
 describe('npm pack', () => {
@@ -58,7 +59,7 @@ describe('npm pack', () => {
 
 describe('ferry under node_modules, where Node strips no types', () => {
   const { folder, ferry } = installFromCheckout();
-  const dataDir = makeDataDir();
+  const dataDir = makePreparedDataDir();
   afterAll(async () => {
     await removeDataDir(dataDir);
     rmSync(folder, { recursive: true });

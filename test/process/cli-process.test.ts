@@ -3,23 +3,23 @@ import { existsSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
 import {
   type Finished,
   isRunning,
-  makeDataDir,
   nodeEnvironment,
   removeDataDir,
   runFerry,
   serverPid,
   startFerry,
 } from '../support/process.ts';
-import { rounds } from '../support/rounds.ts';
+import { IS_LONG, rounds } from '../support/rounds.ts';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '../..');
 const FERRY = join(ROOT, 'bin/ferry.js');
 
-const dataDir = makeDataDir();
+const dataDir = makePreparedDataDir();
 const env = { FERRY_DATA_DIR: dataDir };
 afterAll(() => removeDataDir(dataDir));
 
@@ -93,7 +93,7 @@ describe("on the machine's own node", () => {
     },
   );
 
-  it('a killed ferry serve exits with the code that a shell would report', async () => {
+  it.runIf(IS_LONG)('a killed ferry serve exits with the code that a shell would report', async () => {
     const { child, ended, output } = start('serve');
     await expect.poll(output).toContain('listens on http');
     process.kill(worker(child.pid!), 'SIGKILL');

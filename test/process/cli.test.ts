@@ -5,11 +5,11 @@ import { CUSTOMER_SCOPES } from '../../src/auth/scopes.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { unguarded } from '../support/database.ts';
 import { ORIGINAL_LIMITS } from '../support/original-limits.ts';
+import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
 import {
   databaseOf,
   type FerryProcess,
   type Finished,
-  makeDataDir,
   removeDataDir,
   runFerry,
   sandboxOf,
@@ -24,7 +24,7 @@ const run = promisify(execFile);
 // The commands run in this process.
 Object.assign(LIMITS, ORIGINAL_LIMITS);
 
-const dataDir = makeDataDir();
+const dataDir = makePreparedDataDir();
 const env = { FERRY_DATA_DIR: dataDir };
 afterAll(() => removeDataDir(dataDir));
 

@@ -3,9 +3,9 @@ import { afterAll, expect, it } from 'vitest';
 import { auditEverything } from '../../src/ledger/audit.ts';
 import { assets } from '../support/ledger.ts';
 import { foundRefIds, startLoad } from '../support/load.ts';
+import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
 import {
   databaseOf,
-  makeDataDir,
   postmasterOf,
   removeDataDir,
   sandboxOf,
@@ -14,7 +14,7 @@ import {
 } from '../support/process.ts';
 import { until } from '../support/until.ts';
 
-const dataDir = makeDataDir();
+const dataDir = makePreparedDataDir();
 afterAll(() => removeDataDir(dataDir));
 
 it('survives restarts of the database without a restart of its own: 503 in the meantime, nothing lost or doubled', async () => {

@@ -1,20 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startLoad } from '../support/load.ts';
-import {
-  type FerryProcess,
-  makeDataDir,
-  removeDataDir,
-  sandboxOf,
-  startFerry,
-  tokenFrom,
-} from '../support/process.ts';
+import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
+import { type FerryProcess, removeDataDir, sandboxOf, startFerry, tokenFrom } from '../support/process.ts';
 import { rounds } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 
 const MEMORY_BYTES_MAX = 300 * 1024 * 1024;
 
-const dataDir = makeDataDir();
+const dataDir = makePreparedDataDir();
 let ferry: FerryProcess;
 let token: string;
 const sockets: Socket[] = [];

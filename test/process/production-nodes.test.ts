@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readConfig } from '../../src/config/config.ts';
 import { readMigrations } from '../../src/database/migrate.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -15,7 +16,7 @@ import {
   tokenFrom,
   urlOf,
 } from '../support/process.ts';
-import { IS_LONG } from '../support/rounds.ts';
+import { IS_LONG, rounds } from '../support/rounds.ts';
 
 const OPERATIONS = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
 const PUBLIC_URL = 'https://pay.example';
@@ -24,7 +25,7 @@ const parent = mkdtempSync(join(tmpdir(), 'ferry-nodes-'));
 const dataDir = join(parent, 'data');
 afterAll(() => rmSync(parent, { recursive: true, force: true }));
 
-describe('three nodes that start together on an empty database', () => {
+describe('nodes that start together on an empty database', () => {
   let test: TestDatabase;
   let env: Record<string, string>;
   let nodes: FerryProcess[] = [];
@@ -40,7 +41,7 @@ describe('three nodes that start together on an empty database', () => {
       FERRY_SECRET_KEY: Buffer.alloc(32).toString('base64'),
       FERRY_DATA_DIR: dataDir,
     };
-    nodes = await Promise.all([1, 2, 3].map(() => startFerry(env)));
+    nodes = await Promise.all(Array.from({ length: rounds(2, 3) }, () => startFerry(env)));
     customerCreated = await runFerry(['customer', 'create', '--name', 'Harbour Brokerage', '--json'], env);
     const named = ['--customer', 'Harbour Brokerage', '--name', 'x'];
     clientCreated = await runFerry(['client', 'create', ...named, '--json'], env);
@@ -76,7 +77,7 @@ describe('three nodes that start together on an empty database', () => {
   });
 
   it('are all ready, each on its own address', async () => {
-    expect(new Set(nodes.map((node) => node.url)).size).toBe(3);
+    expect(new Set(nodes.map((node) => node.url)).size).toBe(nodes.length);
     for (const node of nodes) expect((await fetch(`${node.url}/health/ready`)).status).toBe(200);
   });
 
@@ -125,17 +126,18 @@ describe('three nodes that start together on an empty database', () => {
     const keys = await Promise.all(
       nodes.map(async (node) => (await fetch(`${node.url}/.well-known/jwks.json`)).json()),
     );
-    expect(keys[1]).toEqual(keys[0]);
-    expect(keys[2]).toEqual(keys[0]);
+    for (const one of keys) expect(one).toEqual(keys[0]);
   });
 
   it('show at once what another node has written', async () => {
-    const [one, two, three] = nodes;
-    const token = await tokenAt(one!);
-    const made = await call(two!, token, 'POST', '/v2/profiles', { nickname: 'Main' });
+    const [one, ...others] = nodes;
+    const token = await tokenAt(others[0]!);
+    const made = await call(one!, token, 'POST', '/v2/profiles', { nickname: 'Main' });
     expect(made.status).toBe(200);
-    const found = await call(three!, token, 'GET', `/v2/profiles/${made.body.id}`);
-    expect(found).toEqual({ status: 200, body: made.body });
+    for (const node of others) {
+      const found = await call(node, token, 'GET', `/v2/profiles/${made.body.id}`);
+      expect(found).toEqual({ status: 200, body: made.body });
+    }
   });
 
   it('have no simulation endpoints', async () => {
@@ -187,7 +189,7 @@ describe('three nodes that start together on an empty database', () => {
       [newest + 1],
     );
     try {
-      await expect.poll(readiness).toEqual([503, 503, 503]);
+      await expect.poll(readiness).toEqual(nodes.map(() => 503));
       const refusal = {
         code: 1,
         stdout: '',
@@ -199,7 +201,7 @@ describe('three nodes that start together on an empty database', () => {
     } finally {
       await test.database.query('delete from schema_migrations where version > $1', [newest]);
     }
-    await expect.poll(readiness).toEqual([200, 200, 200]);
+    await expect.poll(readiness).toEqual(nodes.map(() => 200));
   });
 
   it('never need more connections than the documentation says', async () => {
@@ -221,14 +223,14 @@ describe('three nodes that start together on an empty database', () => {
 
   it('exit with 0 on SIGTERM, and leave no connection behind', async () => {
     const ended = await Promise.all(nodes.map((node) => node.end('SIGTERM')));
-    expect(ended.map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect(ended.map(({ code }) => code)).toEqual(nodes.map(() => 0));
     const left = `select count(*)::integer as count from pg_stat_activity
                   where datname = current_database() and pid <> pg_backend_pid()`;
     await expect.poll(() => test.database.query(left)).toEqual([{ count: 0 }]);
   });
 });
 
-// The quick run has sandboxes with DATABASE_URL, in two forms, in node-clock.test.ts and statuses.test.ts.
+// The quick run has sandboxes with DATABASE_URL, in two forms, in freeze-cli.test.ts and node-kill.test.ts.
 describe.runIf(IS_LONG)('a sandbox with DATABASE_URL', () => {
   it('creates its data directory and the demo data, in whatever form the URL names the socket', async () => {
     const test = await createTestDatabase('template1');
@@ -258,19 +260,26 @@ describe.runIf(IS_LONG)('a sandbox with DATABASE_URL', () => {
   });
 });
 
-describe('the configuration file', () => {
-  it('of the documentation starts a node, which accepts only the tokens of the issuer', async () => {
+describe('the configuration file of the documentation', () => {
+  const file = join(parent, 'ferry.json');
+  writeFileSync(file, /^```json\n([\s\S]*?)^```$/m.exec(OPERATIONS)![1]!);
+  const env = {
+    FERRY_MODE: 'production',
+    FERRY_PUBLIC_URL: PUBLIC_URL,
+    FERRY_SECRET_KEY: Buffer.alloc(32).toString('base64'),
+    FERRY_CONFIG: file,
+    FERRY_OPENID_SECRET: 'of the OpenID provider',
+  };
+
+  it('is accepted, with its assets and its issuer', () => {
+    const { assets, externalIssuer } = readConfig({ ...env, DATABASE_URL: 'postgres://%2Frun/ferry' });
+    expect(assets.find('HUSD')).toMatchObject({ code: 'HUSD' });
+    expect(externalIssuer).toMatchObject({ issuer: expect.stringMatching(/^https:/) });
+  });
+
+  it.runIf(IS_LONG)('starts a node, which accepts only the tokens of the issuer', async () => {
     const test = await createTestDatabase();
-    const file = join(parent, 'ferry.json');
-    writeFileSync(file, /^```json\n([\s\S]*?)^```$/m.exec(OPERATIONS)![1]!);
-    const node = await startFerry({
-      FERRY_MODE: 'production',
-      FERRY_PUBLIC_URL: PUBLIC_URL,
-      DATABASE_URL: urlOf(test.address),
-      FERRY_SECRET_KEY: Buffer.alloc(32).toString('base64'),
-      FERRY_CONFIG: file,
-      FERRY_OPENID_SECRET: 'of the OpenID provider',
-    });
+    const node = await startFerry({ ...env, DATABASE_URL: urlOf(test.address) });
     expect((await fetch(`${node.url}/health/ready`)).status).toBe(200);
     expect((await fetch(`${node.url}/oauth2/token`, { method: 'POST' })).status).toBe(404);
     const assets = await test.database.query<{ code: string }>('select code from assets order by code');
@@ -280,7 +289,8 @@ describe('the configuration file', () => {
   });
 });
 
-describe('a start script of the operator', () => {
+// The quick run starts one in start-stop.test.ts, and reads the example in rail-guide.test.ts.
+describe.runIf(IS_LONG)('a start script of the operator', () => {
   it('as in the documentation gives production its rails, without any warning', async () => {
     const test = await createTestDatabase();
     const [, example] = /^```ts\n([\s\S]*?)^```$/m.exec(OPERATIONS)!;

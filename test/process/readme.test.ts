@@ -4,7 +4,8 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pathWithCurl } from '../support/curl.ts';
-import { type FerryProcess, makeDataDir, removeDataDir, sandboxOf, startFerry } from '../support/process.ts';
+import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
+import { type FerryProcess, removeDataDir, sandboxOf, startFerry } from '../support/process.ts';
 
 const run = promisify(execFile);
 
@@ -37,7 +38,7 @@ async function paste(blocks: readonly string[], env: Record<string, string>): Pr
   return stdout.split(END).slice(0, -1);
 }
 
-const dataDir = makeDataDir();
+const dataDir = makePreparedDataDir();
 let ferry: FerryProcess;
 /** The output of each block of the README, in order, parsed if it is JSON. */
 let answers: any[];

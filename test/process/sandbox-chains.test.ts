@@ -11,7 +11,7 @@ import {
   makeDataDir,
   nodeEnvironment,
   removeDataDir,
-  runFerry,
+  runHere,
   sandboxOf,
   tokenFrom,
 } from '../support/process.ts';
@@ -233,7 +233,7 @@ describe('ferry sandbox --chains', () => {
   it('needs a database and a configuration of its own, and does not run in production', async () => {
     const env = { FERRY_DATA_DIR: dataDir };
     const refused = (changes: Record<string, string>) =>
-      runFerry(['sandbox', '--chains'], { ...env, ...changes });
+      runHere(['sandbox', '--chains'], { ...env, ...changes });
     expect((await refused({ DATABASE_URL: 'postgres://127.0.0.1/none' })).stderr).toContain(
       'unset DATABASE_URL',
     );

@@ -6,9 +6,11 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LIMITS } from '../../src/limits.ts';
 import { pathWithCurl } from '../support/curl.ts';
+import { createTestDatabase } from '../support/database.ts';
 import {
   databaseOf,
   type FerryProcess,
+  type Finished,
   makeDataDir,
   removeDataDir,
   runFerry,
@@ -16,6 +18,7 @@ import {
   sandboxOf,
   startFerry,
   tokenFrom,
+  urlOf,
 } from '../support/process.ts';
 
 const run = promisify(execFile);
@@ -171,11 +174,14 @@ describe('an invalid environment', () => {
     await removeDataDir(dataDir);
   });
 
-  const withFile = async (content: object) => {
+  const withFile = async (
+    content: object,
+    serve: (env: Record<string, string>) => Promise<Finished>,
+  ): Promise<Finished & { started: boolean }> => {
     const dataDir = makeDataDir();
     const path = join(dataDir, 'ferry.json');
     writeFileSync(path, JSON.stringify(content));
-    const finished = await runFerry(['serve'], { FERRY_DATA_DIR: dataDir, FERRY_CONFIG: path });
+    const finished = await serve({ FERRY_DATA_DIR: dataDir, FERRY_CONFIG: path });
     const started = existsSync(join(dataDir, 'postgres'));
     await removeDataDir(dataDir);
     return { ...finished, started };
@@ -183,7 +189,8 @@ describe('an invalid environment', () => {
   const usd = { code: 'USD', decimals: 2, kind: 'FIAT' };
 
   it('with an invalid file ends the start with the invalid entry, before anything is started', async () => {
-    expect(await withFile({ assets: [{ ...usd, asset: 'USD' }] })).toEqual({
+    const serve = (env: Record<string, string>) => runHere(['serve'], env);
+    expect(await withFile({ assets: [{ ...usd, asset: 'USD' }] }, serve)).toEqual({
       code: 1,
       stdout: '',
       stderr:
@@ -194,15 +201,19 @@ describe('an invalid environment', () => {
 
   it('with an external issuer ends the first start of a sandbox, because the demo data needs its own tokens', async () => {
     const issuer = { issuer: 'a', jwks_url: 'https://a.example', audience: 'b', customer_claim: 'c' };
-    expect(await withFile({ external_issuer: issuer })).toMatchObject({
+    const test = await createTestDatabase();
+    const serve = (env: Record<string, string>) =>
+      runFerry(['serve'], { ...env, DATABASE_URL: urlOf(test.address) });
+    expect(await withFile({ external_issuer: issuer }, serve)).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(/^FERRY_CONFIG: .* start the sandbox once without external_issuer\.\n$/),
     });
+    await test.drop();
   });
 
   it('without a database in production ends the start', async () => {
-    const { code, stderr } = await runFerry(['serve'], {
+    const { code, stderr } = await runHere(['serve'], {
       FERRY_MODE: 'production',
       FERRY_DATA_DIR: makeDataDir(),
     });
@@ -215,7 +226,7 @@ describe('an invalid environment', () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((done) => taken.once('listening', done));
     const { port } = taken.address() as { port: number };
-    const { code, stderr } = await runFerry(['serve'], { FERRY_DATA_DIR: dataDir, PORT: String(port) });
+    const { code, stderr } = await runHere(['serve'], { FERRY_DATA_DIR: dataDir, PORT: String(port) });
     taken.close();
     expect(code).toBe(1);
     expect(stderr).toContain(`PORT ${port} is in use`);

@@ -2,9 +2,9 @@ import { afterAll, expect, it } from 'vitest';
 import { auditEverything } from '../../src/ledger/audit.ts';
 import { assets } from '../support/ledger.ts';
 import { foundRefIds, startLoad } from '../support/load.ts';
+import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
 import {
   databaseOf,
-  makeDataDir,
   postmasterOf,
   removeDataDir,
   sandboxOf,
@@ -14,7 +14,7 @@ import {
 import { rounds } from '../support/rounds.ts';
 import { unlockAsSandbox } from '../support/vault.ts';
 
-const dataDir = makeDataDir();
+const dataDir = makePreparedDataDir();
 afterAll(() => removeDataDir(dataDir));
 
 const ROUNDS = rounds(2, 20);

@@ -7,11 +7,11 @@ import { OpenError, reachOwnServer } from '../../src/database/reach.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { refuseConnections } from '../support/closed-socket.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
 import {
   type FerryProcess,
   isRunning,
   logOf,
-  makeDataDir,
   nodeEnvironment,
   removeDataDir,
   sandboxOf,
@@ -111,7 +111,7 @@ function startFile(name: string, rail: string, sources = ''): string {
 }
 
 /** Of all services here: only the first one takes the time to create a database. */
-const dataDir = makeDataDir();
+const dataDir = makePreparedDataDir();
 afterAll(() => removeDataDir(dataDir));
 
 /** The longest wait of a stop: for requests and rails at the same time, then for the database connections. */

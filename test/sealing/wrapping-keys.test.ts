@@ -7,7 +7,7 @@ import { assemble } from '../../src/main.ts';
 import { localWrappingKey, type WrappingKey } from '../../src/sealing/wrapping.ts';
 import { rewrap, type WrappingKeys } from '../../src/vault.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { makeDataDir, removeDataDir, runFerry, urlOf } from '../support/process.ts';
+import { makeDataDir, removeDataDir, runFerry, runHere, urlOf } from '../support/process.ts';
 import { PRODUCTION } from '../support/production.ts';
 
 const [KEY, OTHER_KEY] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
@@ -49,7 +49,7 @@ describe('FERRY_SECRET_KEY in production', () => {
 
   it('is required: without it the start ends with one sentence that says how to make one', async () => {
     await expect(start(test.database, {})).rejects.toThrow(ConfigError);
-    const { code, stdout, stderr } = await runFerry(['serve'], env());
+    const { code, stdout, stderr } = await runHere(['serve'], env());
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
       /^FERRY_SECRET_KEY must be set when FERRY_MODE is production: .*openssl rand -base64 32.*\.\n$/,

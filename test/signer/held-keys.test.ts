@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { createSignerClient } from '../../src/signer/client.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { runFerry } from '../support/process.ts';
+import { spawnFerry } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { coinBytes, PAYEE } from './evm-bytes.ts';
 import {
@@ -108,7 +108,7 @@ describe('keys in a PKCS #11 token', () => {
     };
     if (module === undefined || !hasPackage) {
       missing('SoftHSM, or the package pkcs11js');
-      const { stderr } = await runFerry(['signer', 'check'], { ...env, NODE_PATH: '' });
+      const { stderr } = await spawnFerry(['signer', 'check'], { ...env, NODE_PATH: '' });
       expect(stderr).toContain('keys.kind pkcs11 needs the package pkcs11js 2.1.7');
       return;
     }
@@ -127,10 +127,10 @@ describe('keys in a PKCS #11 token', () => {
       { env: own },
     );
     await signTen({ ...env, SOFTHSM2_CONF: conf });
-    const wrong = await runFerry(['signer', 'check'], { ...env, SOFTHSM2_CONF: conf, PIN: '9999' });
+    const wrong = await spawnFerry(['signer', 'check'], { ...env, SOFTHSM2_CONF: conf, PIN: '9999' });
     expect(wrong.stderr).toMatch(/^The token ferry refuses keys\.pin \(CKR_PIN_INCORRECT.*\)\.\n$/);
     const absent = environment('absent', { ...settings, keys: {} });
-    const { stderr } = await runFerry(['signer', 'check'], {
+    const { stderr } = await spawnFerry(['signer', 'check'], {
       ...absent,
       PIN: '1234',
       NODE_PATH,
@@ -161,7 +161,10 @@ describe('keys in AWS KMS', () => {
     if (python === undefined) {
       missing('moto');
       const keys = { kind: 'aws_kms', region: 'eu-central-1', log_key: { env: 'LOG_KEY' }, keys: {} };
-      const { stderr } = await runFerry(['signer', 'check'], { ...environment('kms', keys), ...credentials });
+      const { stderr } = await spawnFerry(['signer', 'check'], {
+        ...environment('kms', keys),
+        ...credentials,
+      });
       expect(stderr).toContain(`keys.keys has no key for ${LANE_0} (secp256k1): AWS KMS holds single keys`);
       return;
     }

@@ -7,7 +7,7 @@ import { wordlist } from '@scure/bip39/wordlists/english.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '../../src/kernel/id.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { runFerry, startFerry, urlOf } from '../support/process.ts';
+import { spawnFerry, startFerry, urlOf } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { coinBytes, PAYEE } from './evm-bytes.ts';
 import {
@@ -33,7 +33,7 @@ let initOutput: string;
 beforeAll(async () => {
   test = await createTestDatabase();
   env = environmentOf(directory, await createSignerRole(test, role));
-  const { stdout } = await runFerry(['signer', 'init', '--show-mnemonic', '--json'], env);
+  const { stdout } = await spawnFerry(['signer', 'init', '--show-mnemonic', '--json'], env);
   initOutput = stdout;
   const created = JSON.parse(stdout);
   mnemonic = created.mnemonic;
@@ -156,9 +156,9 @@ describe('keys, mnemonic and passphrase', () => {
     const signer = await startSigner(env);
     expect(foundIn(readFileSync(`/proc/${signer.child.pid}/cmdline`))).toEqual([]);
     await signer.end('SIGTERM');
-    const help = await runFerry(['signer', 'init', '--help'], env);
-    const again = await runFerry(['signer', 'init'], env);
-    const wrong = await runFerry(['signer', 'check'], { ...env, SIGNER_PASSPHRASE: `${PASSPHRASE}!` });
+    const help = await spawnFerry(['signer', 'init', '--help'], env);
+    const again = await spawnFerry(['signer', 'init'], env);
+    const wrong = await spawnFerry(['signer', 'check'], { ...env, SIGNER_PASSPHRASE: `${PASSPHRASE}!` });
     expect(again).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('exists already: a key file is never replaced'),
@@ -171,7 +171,7 @@ describe('keys, mnemonic and passphrase', () => {
   it('leave the signer only as the mnemonic, once, when init is asked to show it', async () => {
     expect(foundIn(Buffer.from(initOutput))).toEqual(['four words of the mnemonic']);
     const other = makeDirectory();
-    const silent = await runFerry(['signer', 'init'], environmentOf(other, 'postgres://localhost/none'));
+    const silent = await spawnFerry(['signer', 'init'], environmentOf(other, 'postgres://localhost/none'));
     expect(silent).toMatchObject({ code: 0, stdout: expect.stringContaining('lane 0') });
     expect(silent.stdout.split(/\s+/).filter((word) => wordlist.includes(word)).length).toBeLessThan(4);
     removeDirectory(other);
@@ -193,7 +193,7 @@ describe('keys, mnemonic and passphrase', () => {
 
   it('are not opened with a debugger or a profiler', async () => {
     for (const flag of ['--inspect=0', '--heapsnapshot-signal=SIGUSR2', '--report-on-fatalerror']) {
-      const { stderr, code } = await runFerry(['signer', 'check'], { ...env, NODE_OPTIONS: flag });
+      const { stderr, code } = await spawnFerry(['signer', 'check'], { ...env, NODE_OPTIONS: flag });
       expect([code, stderr]).toEqual([1, expect.stringContaining(`ferry signer does not run with ${flag}`)]);
     }
   });

@@ -8,6 +8,7 @@ import { createSignerClient, type SignerAddress, SignerUnavailable } from '../..
 import { type Signer, SignerRefusal } from '../../src/signer/contract.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { runFerry, urlOf } from '../support/process.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import {
   CLIENT_CA,
   NODE_CERTIFICATE,
@@ -24,6 +25,7 @@ import {
   dropRole,
   type Environment,
   environmentOf,
+  type SignerProcess,
   signerFile,
   startSigner,
 } from './signer-process.ts';
@@ -94,8 +96,18 @@ describe('the role of the signer', () => {
 });
 
 describe('ferry signer', () => {
+  /** One process for the tests that only ask it; all of them together sign a few units more than the limit below. */
+  let running: SignerProcess;
+  beforeAll(async () => {
+    const limits = {
+      ETH: { units_per_hour: '1000000', units_per_day: '1000000', payments_per_minute: 1000 },
+    };
+    const few = { ...limits, USDC: limits.ETH, ETH: { ...limits.ETH, units_per_day: '500' } };
+    running = await startSigner(environmentOf(directory, url, signerFile(directory, { limits: few })));
+  });
+  afterAll(() => void running.child.kill('SIGKILL'));
+
   it('answers on a socket that only its user can open, writes no core and opens no debugger', async () => {
-    const running = await startSigner(env);
     const { pid } = running.child;
     expect(statSync(running.address).mode & 0o777).toBe(0o600);
     expect(statSync(join(directory, 'keys.json')).mode & 0o777).toBe(0o600);
@@ -109,12 +121,9 @@ describe('ferry signer', () => {
     });
     expect((await ask(client, await order()))[0]).toMatch(/^[0-9a-f]{130}$/);
     expect(running.output()).not.toContain('Debugger');
-    expect(await running.end('SIGTERM')).toBe(0);
-    await expect(client.account('ETHEREUM', signal)).rejects.toBeInstanceOf(SignerUnavailable);
   });
 
   it('passes refusals on with their code, and survives senseless requests', async () => {
-    const running = await startSigner(env);
     const client = createSignerClient({ socket: running.address });
     const request = await order();
     const wrong = { ...request, unsigned: coinBytes(PAYEE, 2n, slot) };
@@ -140,45 +149,9 @@ describe('ferry signer', () => {
     });
     expect(answer).toContain('The body is not valid JSON.');
     expect((await ask(client, request))[0]).toMatch(/^[0-9a-f]{130}$/);
-    await running.end('SIGTERM');
-  });
-
-  it('signs the same again if it was killed after its decision was on disk and before it answered', async () => {
-    const request = await order();
-    const preload = resolve(import.meta.dirname, 'kill-before-answer.mjs');
-    const dying = await startSigner({ ...env, NODE_OPTIONS: `--import=${preload}` });
-    await expect(ask(createSignerClient({ socket: dying.address }), request, 'lost')).rejects.toBeInstanceOf(
-      SignerUnavailable,
-    );
-    await dying.ended;
-    const lines = readFileSync(join(directory, 'log.jsonl'), 'utf8').trimEnd().split('\n');
-    const { decision } = JSON.parse(lines.at(-1)!);
-    expect(decision).toMatchObject({
-      decision: 'signed',
-      requestId: 'lost',
-      assignmentId: request.assignmentId,
-    });
-
-    const running = await startSigner(env);
-    const client = createSignerClient({ socket: running.address });
-    await expect(ask(client, request, 'lost')).rejects.toMatchObject({ code: 'replayed' });
-    const [signature] = await ask(client, request);
-    const { keccak256, parseSignature, parseTransaction, serializeTransaction } = await import('viem');
-    const signed = serializeTransaction(
-      parseTransaction(request.unsigned as '0x02'),
-      parseSignature(`0x${signature}`),
-    );
-    expect(keccak256(signed)).toBe(decision.hash);
-    expect(await ask(client, request)).toEqual([signature]);
-    await running.end('SIGTERM');
   });
 
   it('serves two services at once, and its limits hold for both together', async () => {
-    const limits = {
-      ETH: { units_per_hour: '1000000', units_per_day: '1000000', payments_per_minute: 1000 },
-    };
-    const few = { ...limits, USDC: limits.ETH, ETH: { ...limits.ETH, units_per_day: '500' } };
-    const running = await startSigner(environmentOf(directory, url, signerFile(directory, { limits: few })));
     const clients = [0, 1].map(() => createSignerClient({ socket: running.address }));
     const requests = await Promise.all(Array.from({ length: 20 }, () => order(50n)));
     const answers = await Promise.allSettled(
@@ -189,9 +162,48 @@ describe('ferry signer', () => {
     // A few units were signed by the tests before.
     expect(signed).toHaveLength(2 * 9);
     expect(new Set(refused.map(({ reason }) => reason.code))).toEqual(new Set(['over-velocity']));
-    await running.end('SIGTERM');
+  });
+
+  it('exits with 0 on SIGTERM; then it is unavailable', async () => {
+    const client = createSignerClient({ socket: running.address });
+    expect(await running.end('SIGTERM')).toBe(0);
+    await expect(client.account('ETHEREUM', signal)).rejects.toBeInstanceOf(SignerUnavailable);
     env = environmentOf(directory, url);
   });
+
+  // The quick run signs the same bytes again in evm-signing.test.ts, without a process.
+  it.runIf(IS_LONG)(
+    'signs the same again if it was killed after its decision was on disk and before it answered',
+    async () => {
+      const request = await order();
+      const preload = resolve(import.meta.dirname, 'kill-before-answer.mjs');
+      const dying = await startSigner({ ...env, NODE_OPTIONS: `--import=${preload}` });
+      await expect(
+        ask(createSignerClient({ socket: dying.address }), request, 'lost'),
+      ).rejects.toBeInstanceOf(SignerUnavailable);
+      await dying.ended;
+      const lines = readFileSync(join(directory, 'log.jsonl'), 'utf8').trimEnd().split('\n');
+      const { decision } = JSON.parse(lines.at(-1)!);
+      expect(decision).toMatchObject({
+        decision: 'signed',
+        requestId: 'lost',
+        assignmentId: request.assignmentId,
+      });
+
+      const running = await startSigner(env);
+      const client = createSignerClient({ socket: running.address });
+      await expect(ask(client, request, 'lost')).rejects.toMatchObject({ code: 'replayed' });
+      const [signature] = await ask(client, request);
+      const { keccak256, parseSignature, parseTransaction, serializeTransaction } = await import('viem');
+      const signed = serializeTransaction(
+        parseTransaction(request.unsigned as '0x02'),
+        parseSignature(`0x${signature}`),
+      );
+      expect(keccak256(signed)).toBe(decision.hash);
+      expect(await ask(client, request)).toEqual([signature]);
+      await running.end('SIGTERM');
+    },
+  );
 
   it('does not start with another log than its own, beside a database that knows signed assignments', async () => {
     const { assignmentId } = await order();

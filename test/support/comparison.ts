@@ -29,7 +29,7 @@ export type Comparison = {
    * For a group of tests whose requests are all refused: what they refer to is prepared first, so one comparison shows that none of
    * them changes anything. A comparison for each test takes most of the time of the tests.
    */
-  expectNothingChangedByTests(prepare: () => Promise<unknown>): void;
+  expectNothingChangedByTests(prepare?: () => Promise<unknown>): void;
   /** Checks that the work adds, changes and removes no row of any table. */
   expectNothingChanged<Result>(work: () => Promise<Result>): Promise<Result>;
 };
@@ -67,7 +67,7 @@ export async function createComparison(database: Database): Promise<Comparison> 
     expectNothingChangedByTests(prepare) {
       let check: () => Promise<void>;
       beforeAll(async () => {
-        await prepare();
+        await prepare?.();
         check = await begin();
       });
       afterAll(() => check());

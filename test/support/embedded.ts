@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, expect, vi } from 'vitest';
+import { afterEach, expect, inject, vi } from 'vitest';
 import { connectDatabase } from '../../src/database/database.ts';
 import { processExists, readPidFile } from '../../src/database/embedded/process.ts';
 import {
@@ -10,6 +10,7 @@ import {
   type EmbeddedServer,
   startEmbedded,
 } from '../../src/database/embedded/server.ts';
+import { copyDataDir } from './data-dir.ts';
 
 /** Real embedded servers, each stopped after its test. */
 
@@ -24,6 +25,14 @@ export function makeDir(): string {
   const path = mkdtempSync(join(tmpdir(), 'ferry-embedded-'));
   chmodSync(path, 0o711); // the server's user has to pass through when we are root
   directories.push(path);
+  return path;
+}
+
+/** With a database, unless the tests were given a server. */
+export function makePreparedDir(): string {
+  const path = makeDir();
+  const prepared = inject('preparedDataDir');
+  if (prepared !== undefined) copyDataDir(prepared, path);
   return path;
 }
 

@@ -21,6 +21,7 @@ export type FerryProcess = {
 
 export type Finished = { code: number; stdout: string; stderr: string };
 
+/** Empty: a service that starts on it creates a database first. */
 export function makeDataDir(): string {
   return mkdtempSync(join(tmpdir(), 'ferry-process-'));
 }
@@ -44,11 +45,8 @@ export function nodeEnvironment(env: Record<string, string>): Record<string, str
   };
 }
 
-/**
- * Commands that run until a signal, hold keys, or compare entries with the clock, which tests shift. The first one takes no
- * argument: with one it ends at once.
- */
-const NEEDS_A_PROCESS = /^(serve|sandbox\b.*|sandbox-bank\b.*|signer\b.*|verify( --full| --json)*)$/s;
+/** Commands that run until a signal. The first one takes no argument: with one it ends at once. */
+const NEEDS_A_PROCESS = /^(serve|sandbox( --.*)?|sandbox-bank( --.*)?|signer)$/s;
 
 /** A command that ends by itself. Where it can, it runs in this process: that is ten times cheaper than to start one for it. */
 export async function runFerry(args: readonly string[], env: Record<string, string>): Promise<Finished> {
@@ -56,9 +54,14 @@ export async function runFerry(args: readonly string[], env: Record<string, stri
   return NEEDS_A_PROCESS.test(args.join(' ')) && !isHelp ? spawnFerry(args, env) : runHere(args, env);
 }
 
-/** The same function that the process of the command calls. */
+/**
+ * The same function that the process of the command calls. `serve` may run here if it is refused before it opens the database:
+ * from then on it listens for signals.
+ */
 export async function runHere(args: readonly string[], env: Record<string, string>): Promise<Finished> {
   const output = { stdout: '', stderr: '' };
+  // `serve` sets it for its process.
+  const { poolSize } = Buffer;
   const code = await runCommand(args, {
     env: environment(env),
     stdout(text) {
@@ -68,6 +71,7 @@ export async function runHere(args: readonly string[], env: Record<string, strin
       output.stderr += text;
     },
   });
+  Buffer.poolSize = poolSize;
   return { code, ...output };
 }
 

@@ -85,7 +85,7 @@ export async function startWireProduction(
   more: Record<string, string> = {},
 ): Promise<WireProduction> {
   const files: ConfigFiles = createConfigFiles();
-  const test = await createTestDatabase('template1');
+  const test = await createTestDatabase();
   const env: Record<string, string> = {
     ...(files.withFile({ rails: { wire: rail } }) as Record<string, string>),
     FERRY_MODE: 'production',
