@@ -16,7 +16,8 @@ const checks: readonly Step[] = [
   ['formatting and style', 'biome', 'check', '--error-on-warnings', '.'],
   ['types of the console', 'tsc', '--noEmit', '--checkers', '1', '-p', 'console'],
 ];
-const ofChecks = { ...process.env, GOMAXPROCS: '1' };
+// The checkers in Go need little more memory if they collect garbage less often (1.4 GB instead of 1.3), and less processor time.
+const ofChecks = { ...process.env, GOMAXPROCS: '1', GOGC: '400' };
 
 /** Whether it passed. Its output is printed when it has ended, so that those of several steps are not mixed. */
 function check([name, command, ...args]: Step): Promise<boolean> {

@@ -8,7 +8,7 @@ import { DEFAULT_ASSETS } from '../../src/networks/default-assets.ts';
 import { NETWORKS } from '../../src/networks/register.ts';
 import { type Anvil, hex, LANE, OUTSIDER, transferCall } from '../support/anvil.ts';
 import { createWorldOn, type EvmWorld, startAnvil } from '../support/evm-world.ts';
-import { IS_LONG } from '../support/rounds.ts';
+import { IS_LONG, rounds } from '../support/rounds.ts';
 import { type RpcProxy, startProxy } from '../support/rpc-proxy.ts';
 
 /**
@@ -119,7 +119,8 @@ const USUAL: readonly CryptoNetwork[] = ['ETHEREUM', 'BASE'];
 describe.each(IS_LONG ? (Object.keys(ON) as CryptoNetwork[]) : USUAL)('%s', (network) => {
   const { chainId, args, entry = {}, prepare, answer, tipMin = 0n } = ON[network]!;
   const { native } = NETWORKS.crypto(network);
-  const codes = tokensOf(network);
+  // In the quick run one token: all of them are contracts of the same kind.
+  const codes = tokensOf(network).slice(0, rounds(1, Infinity));
   let anvil: Anvil;
   let proxy: RpcProxy;
   let world: Omit<EvmWorld, 'contracts'>;

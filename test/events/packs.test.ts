@@ -107,7 +107,7 @@ describe('a feed of groups of all sizes', () => {
   ];
   it.each(filters)('is read completely %s, in pages of any size', async (_, filter, fits) => {
     const wanted = all.filter(fits);
-    for (const limit of IS_LONG ? [1, 7, 100] : [7, 100]) {
+    for (const limit of IS_LONG ? [1, 7, 100] : [20]) {
       const pages = await pagesOf(test.database, customerId, filter(), { limit, scanMax: 100_000 });
       expect(eventsIn(pages)).toEqual(wanted);
       const scanned = await pagesOf(test.database, customerId, filter(), { limit, scanMax: 40 });
@@ -186,6 +186,11 @@ describe('a batch with more events than ids can number', () => {
   it('is refused with the reason when all events are of one command', async () => {
     const customerId = newId();
     await expect(path.submit(emit(customerId, many(65_536)))).rejects.toThrow('a batch has 65536 events');
+    expect(await countOf(customerId)).toBe(0n);
+  });
+
+  it.runIf(IS_LONG)('may have as many as ids can number', async () => {
+    const customerId = newId();
     await path.submit(emit(customerId, many(65_535)));
     expect(await countOf(customerId)).toBe(65_535n);
   });

@@ -202,9 +202,9 @@ describe('ferry sandbox --chains', () => {
   });
 
   it('refuses a second one in the same directory', async () => {
-    const second = start();
-    expect(await second.ended).toBe(1);
-    expect(second.output()).toContain(`runs already, as process ${sandbox.child.pid} in ${chainsDir}`);
+    const second = await runHere(['sandbox', '--chains'], { FERRY_DATA_DIR: dataDir });
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`runs already, as process ${sandbox.child.pid} in ${chainsDir}`);
   });
 
   it.runIf(IS_LONG)('ends its nodes when it is killed, and starts again in the same directory', async () => {

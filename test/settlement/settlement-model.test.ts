@@ -301,7 +301,7 @@ it('does what the model allows, after every proposal, affirmation, cancellation,
       seen.together += together;
       seen.heldBack += heldBack;
     }),
-    { numRuns: rounds(15, 40), examples, endOnFailure: true },
+    { numRuns: rounds(8, 40), examples, endOnFailure: true },
   );
   console.log(
     `${seen.scripts} scripts: ${seen.settled} settled, ${seen.together} of them only together with others; ${seen.heldBack} held back by a disabled profile`,

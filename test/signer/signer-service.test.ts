@@ -190,8 +190,8 @@ describe('ferry signer', () => {
         assignmentId: request.assignmentId,
       });
 
-      const running = await startSigner(env);
-      const client = createSignerClient({ socket: running.address });
+      const restarted = await startSigner(env);
+      const client = createSignerClient({ socket: restarted.address });
       await expect(ask(client, request, 'lost')).rejects.toMatchObject({ code: 'replayed' });
       const [signature] = await ask(client, request);
       const { keccak256, parseSignature, parseTransaction, serializeTransaction } = await import('viem');
@@ -201,7 +201,7 @@ describe('ferry signer', () => {
       );
       expect(keccak256(signed)).toBe(decision.hash);
       expect(await ask(client, request)).toEqual([signature]);
-      await running.end('SIGTERM');
+      await restarted.end('SIGTERM');
     },
   );
 
@@ -234,8 +234,8 @@ describe('ferry signer', () => {
     );
     for (const [name, text] of Object.entries(contents)) writeFileSync(paths[name]!, text);
     const listen = { host: '127.0.0.1', port: 0, ...paths, client_names: ['ferry-node'] };
-    const running = await startSigner(environmentOf(directory, url, signerFile(directory, { listen })));
-    const [host, port] = running.address.split(':');
+    const secured = await startSigner(environmentOf(directory, url, signerFile(directory, { listen })));
+    const [host, port] = secured.address.split(':');
     const address = (certificate: string, key: string): SignerAddress => ({
       host: host!,
       port: Number(port),
@@ -254,7 +254,7 @@ describe('ferry signer', () => {
       ca: CLIENT_CA,
     });
     await expect(ask(suspicious, await order())).rejects.toBeInstanceOf(SignerUnavailable);
-    await running.end('SIGTERM');
+    await secured.end('SIGTERM');
     rmSync(join(directory, 'key.pem'));
     env = environmentOf(directory, url);
   });

@@ -10,7 +10,7 @@ import { rounds } from '../support/rounds.ts';
 /** Withdrawals that wait for confirmations cost the database nothing until they are due. */
 type Looks = { readonly idle: Awaited<ReturnType<typeof explainClaim>>; readonly due: Looks['idle'] };
 const FEW = 1_000;
-const MANY = rounds(20_000, 100_000);
+const MANY = rounds(10_000, 100_000);
 let world: World;
 let profile: string;
 let few: Looks;

@@ -14,8 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.drop());
 
-const WITHDRAWALS = rounds(300, 1_000);
-const KILLS_MIN = rounds(12, 30);
+const WITHDRAWALS = rounds(120, 1_000);
+const KILLS_MIN = rounds(8, 30);
 const MEMOS = [
   '',
   '',
