@@ -102,7 +102,8 @@ describe("on the machine's own node", () => {
     expect(await start('verify').ended).toBe(0);
   });
 
-  it('npx finds ferry from the root of the project', async () => {
+  // The quick run starts the service with npm in start-stop.test.ts.
+  it.runIf(IS_LONG)('npx finds ferry from the root of the project', async () => {
     const { PATH = '', HOME = dataDir } = process.env;
     // With any node first in the path, as on a machine where only npm is installed.
     const machine = PATH.split(':').filter((part) => !part.includes('node_modules'));

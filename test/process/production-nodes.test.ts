@@ -232,7 +232,7 @@ describe('nodes that start together on an empty database', () => {
   });
 });
 
-// The quick run has sandboxes with DATABASE_URL, in two forms, in freeze-cli.test.ts and node-kill.test.ts.
+// The quick run has sandboxes with DATABASE_URL, in two forms, in freeze-cli.test.ts and serving-role.test.ts.
 describe.runIf(IS_LONG)('a sandbox with DATABASE_URL', () => {
   it('creates its data directory and the demo data, in whatever form the URL names the socket', async () => {
     const test = await createTestDatabase('template1');

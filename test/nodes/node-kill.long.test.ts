@@ -12,7 +12,6 @@ import {
   tokenFrom,
   urlOf,
 } from '../support/process.ts';
-import { rounds } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 import { unlockAsSandbox } from '../support/vault.ts';
 
@@ -29,7 +28,7 @@ afterAll(async () => {
   await removeDataDir(dataDir);
 });
 
-const ROUNDS = rounds(1, 20);
+const ROUNDS = 20;
 
 const startNode = (): Promise<FerryProcess> =>
   startFerry({ DATABASE_URL: urlOf(test.address), FERRY_DATA_DIR: dataDir, FERRY_NODE_LINK: 'on' });
