@@ -17,6 +17,7 @@ import {
 } from '../support/openapi.ts';
 import { IS_LONG } from '../support/rounds.ts';
 import { expectProblem, startTestService, type TestCustomer } from '../support/service.ts';
+import { ACROSS_CUSTOMERS, ANYBODYS, NOT_OUR_IDS, OF_EVERY_CALLER, PUBLIC } from './different-by-design.ts';
 
 /**
  * Permissions and ownership, generated from the document, so that a new operation is covered as soon as it
@@ -31,85 +32,6 @@ const { description } = service;
 const carol = await service.createCustomer();
 const alice = await createBelongings(service, await service.createCustomer(), carol);
 const mallory = await createBelongings(service, await service.createCustomer(), carol);
-
-/** Public by design. */
-const PUBLIC = ['createToken', 'getAuthorizationServerMetadata', 'getKeys', 'revokeToken'];
-/** For every caller, whatever its scopes: it answers what the caller knows. */
-const OF_EVERY_CALLER = ['getMe'];
-/** Across customers by design; no others are. */
-const ACROSS_CUSTOMERS = [
-  'addClientCredentials',
-  'approveFiatAccount',
-  'approveOperatorApproval',
-  'bookJournalEntry',
-  'cancelWithdrawal',
-  'changeClient',
-  'changePolicy',
-  'claimOperatorApproval',
-  'createClient',
-  'createFreeze',
-  'creditSuspenseDeposit',
-  'disableClient',
-  'dryRunPolicy',
-  'enableClient',
-  'getClient',
-  'getFreeze',
-  'getJournalEntry',
-  'getOperatorApproval',
-  'getPolicy',
-  'getSettlementNetwork',
-  'getTreasury',
-  'getTrialBalance',
-  'getWebhookHealth',
-  'importStatement',
-  'liftFreeze',
-  'listAccountEntries',
-  'listBalanceReports',
-  'listClients',
-  'listFiatAccountViews',
-  'listFiatAccountsForReview',
-  'listFreezes',
-  'listJournalEntries',
-  'listOpenWithdrawals',
-  'listOperatorApprovals',
-  'listOperatorAuditLog',
-  'listPolicies',
-  'listPolicyVersions',
-  'listRailContradictions',
-  'listSuspenseDeposits',
-  'listUnmatched',
-  'listWithdrawalNotes',
-  'matchItems',
-  'refuseHeldWithdrawal',
-  'rejectFiatAccount',
-  'rejectOperatorApproval',
-  'releaseHeldWithdrawal',
-  'removeClientCredential',
-  'removeMatch',
-  'reportBalance',
-  'resolveWithdrawal',
-  'searchEverything',
-  'viewFiatAccountForReview',
-];
-/** May name any customer by design: value can be sent, and a settlement proposed, to every customer. */
-const ANYBODYS = [
-  'createPlatformTransfer /to_profile_id',
-  'createPlatformTransfers /transfers/0/to_profile_id',
-  'createSettlementTransaction /target_profile_id',
-];
-/** Named like ids, but not ids of Ferry, or a list of profiles of any customer. */
-const NOT_OUR_IDS = [
-  ...['changeOwnPolicy', 'changePolicy', 'dryRunOwnPolicy', 'dryRunPolicy'].flatMap((id) =>
-    ['customer_ids', 'profile_ids'].map((field) => `${id} /applies_to/${field}`),
-  ),
-  'createClient /external_id',
-  'createFiatAccount /fiat_network_instructions/cubix/account_id',
-  'importStatement /statement_id',
-  'matchItems /item_ids',
-  'setProfileIncoming /profile_ids',
-  'simulateFiatDeposit /memo_id',
-  'updateFiatAccount /fiat_network_instructions/cubix/account_id',
-];
 
 const operations = description.operations.filter((operation) => !PUBLIC.includes(operation.id));
 const scoped = operations.filter((operation) => !OF_EVERY_CALLER.includes(operation.id));

@@ -85,8 +85,7 @@ async function createTemplate(
   postgres: Server,
   { cluster, template: source = 'template1' }: RunningServer,
 ): Promise<void> {
-  if (cluster === undefined)
-    await administer(postgres, `create database template_ferry template ${source}`);
+  if (cluster === undefined) await administer(postgres, `create database template_ferry template ${source}`);
   else await createOnCluster(cluster, 'template_ferry');
   const template = connectDatabase({ ...postgres, database: 'template_ferry' }, 2, PATIENT);
   await migrate(template, undefined, undefined, { servingRole });
