@@ -7,6 +7,7 @@ import { unguarded } from '../support/database.ts';
 import { ORIGINAL_LIMITS } from '../support/original-limits.ts';
 import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
 import {
+  audited,
   databaseOf,
   type FerryProcess,
   type Finished,
@@ -49,6 +50,7 @@ describe('with a running service', () => {
 
   beforeAll(async () => {
     service = await startFerry(env);
+    await audited(service);
     dock = await ferry('customer', 'create', '--name', 'Dock');
     client = await createClient('payouts');
   });
@@ -112,10 +114,8 @@ describe('with a running service', () => {
        where cause_id in (select cause_id from entries where owner_id = $1)`,
       [profile, hour],
     );
-    await database.query('update balances set moved_at_ns = moved_at_ns + $2::bigint where profile_id = $1', [
-      profile,
-      hour,
-    ]);
+    const move = 'update balances set moved_at_ns = moved_at_ns + $2::bigint where profile_id = $1';
+    await database.query(move, [profile, hour]);
     const looked = await json('repair-instants');
     expect(looked).toMatchObject({ repaired: false, last: expect.stringMatching(/Z$/) });
     expect(looked.entries).toBeGreaterThan(0);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
+  audited,
   type FerryProcess,
   type Finished,
   runFerry,
@@ -156,6 +157,7 @@ it('a transfer is reversed from the command line, and the journal shows everythi
   );
   const shown = await journal('show', JSON.parse(reversed.stdout).id);
   expect(JSON.parse(shown.stdout)).toEqual(JSON.parse(reversed.stdout));
+  await audited(node);
   const { code, stdout: verified, stderr } = await ferry('verify');
   expect({ code, verified, stderr }).toMatchObject({
     code: 0,

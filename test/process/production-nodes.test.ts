@@ -7,6 +7,7 @@ import { readMigrations } from '../../src/database/migrate.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
+  audited,
   type FerryProcess,
   type Finished,
   logOf,
@@ -172,6 +173,7 @@ describe('nodes that start together on an empty database', () => {
   });
 
   it('can be verified from the command line', async () => {
+    await audited(...nodes);
     const { code, stdout } = await runFerry(['verify'], env);
     expect({ code, stdout }).toEqual({
       code: 0,

@@ -128,6 +128,13 @@ export async function startFerry(
   };
 }
 
+/** One of them has audited the ledger. During an audit `ferry verify` waits, but only as long as for any lock. */
+export const audited = (...nodes: readonly FerryProcess[]): Promise<void> =>
+  until('a node has audited the ledger', async () => {
+    const metrics = await Promise.all(nodes.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+    return metrics.some((text) => /^ferry_audit_violations \d/m.test(text));
+  });
+
 export function sandboxOf(dataDir: string): SandboxFile {
   return JSON.parse(readFileSync(join(dataDir, 'sandbox.json'), 'utf8')) as SandboxFile;
 }
