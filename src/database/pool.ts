@@ -60,8 +60,8 @@ export const PLANNER = '-c enable_seqscan=off -c jit=off';
 export const WRITE_PATH_PLANNER = `${PLANNER} -c plan_cache_mode=force_generic_plan`;
 
 /**
- * On a cluster. A batch touches most shards of a server: one connection after the other for each of them costs more than one for all. And a
- * plan of Citus is made for the values of the statement, so there is no generic one.
+ * On a cluster. A batch touches most shards of a server, and one connection for all of them is cheaper than one for each. Citus plans a
+ * statement for its values, so there is no generic plan.
  */
 const CLUSTER_SETTINGS = `set plan_cache_mode = auto; set citus.multi_shard_modify_mode = 'sequential';
   set citus.max_adaptive_executor_pool_size = 1`;

@@ -264,8 +264,11 @@ export async function auditIncrement(
   const { audit } = ADVISORY_LOCKS;
   const connection = await database.reserve({ patient: options.wait === true });
   try {
-    // The audit of a node may take longer than the locks of transfers are waited for.
-    if (options.wait === true) await connection.query('set lock_timeout = 0');
+    // The audit of a node may take longer than the statements and locks of transfers may.
+    if (options.wait === true) {
+      await connection.query('set lock_timeout = 0');
+      await connection.query('set statement_timeout = 0');
+    }
     const [row] = await connection.query<{ locked: boolean }>(
       options.wait === true
         ? `select true as locked from pg_advisory_lock(${audit})`

@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { ADVISORY_LOCKS } from '../../src/database/advisory-locks.ts';
 import type { Database } from '../../src/database/database.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { auditIncrement, type IncrementalReport } from '../../src/ledger/audit-increments.ts';
@@ -37,6 +39,17 @@ describe('an increment', () => {
     await fundTimes(5);
     expect(await increment()).toMatchObject({ violations: [], entryCount: 30n, newCount: 10n });
     expect((await checkpoints()).map((one) => one.entries)).toEqual([20n, 30n]);
+  });
+
+  it('waits for another audit, however long that takes, if it is told to', async () => {
+    const other = await test.database.reserve();
+    onTestFinished(() => other.discard());
+    await other.query(`select pg_advisory_lock(${ADVISORY_LOCKS.audit})`);
+    expect(await auditIncrement(test.database, assets, { lagMs: 0 })).toBeUndefined();
+    const waiting = increment();
+    await sleep(LIMITS.lockTimeoutMs + 500);
+    await other.query('select pg_advisory_unlock_all()');
+    expect(await waiting).toMatchObject({ violations: [] });
   });
 
   it('makes no checkpoint if nothing is new', async () => {
