@@ -1,15 +1,15 @@
-import type { Connection } from './database.ts';
+import type { Connection, Queryable } from './database.ts';
 
 /**
  * Ferry on Citus: the tables that grow with every transfer are distributed over the servers of the cluster, all others stay on the
- * coordinator, with which nodes connect. See docs/scale.md.
+ * coordinator, which nodes connect to. See docs/scale.md.
  */
 type Distributed = {
   readonly name: string;
   readonly column: string;
   /** Tables of one group with equal values of the column are on the same server, and can be joined there. */
   readonly with?: string;
-  /** What one server alone cannot guarantee: uniqueness over other columns, and references. The write path and the audit still check it. */
+  /** What can only be guaranteed on one server: uniqueness of other columns, and references. The write path and the audit still check it. */
   readonly givenUp?: readonly string[];
 };
 
@@ -33,10 +33,13 @@ const TABLES: readonly Distributed[] = [
   { name: 'idempotency_keys', column: 'ref_id' },
 ];
 
-/** Whether the database is the coordinator of a cluster. */
-export async function isCluster(connection: Connection): Promise<boolean> {
-  const [found] = await connection.query(`select from pg_extension where extname = 'citus'`);
-  return found !== undefined;
+/** Whether the database is that of a cluster. */
+export async function isOnCluster(database: Queryable): Promise<boolean> {
+  const [row] = await database.query<{ is: boolean }>({
+    plain: 'select false as is',
+    distributed: 'select true as is',
+  });
+  return row!.is;
 }
 
 /** The tables that are not distributed yet. */

@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts';
 import { ADVISORY_LOCKS, tryAdvisoryLock } from './advisory-locks.ts';
 import { describeSessions, terminateBlockers, unlockedNodes, watchBlockers } from './blockers.ts';
 import type { Connection, Database } from './database.ts';
-import { distribute, isCluster, undistributed } from './distribution.ts';
+import { distribute, isOnCluster, undistributed } from './distribution.ts';
 import {
   type Applied,
   checkHistory,
@@ -135,7 +135,7 @@ export async function migrate(
 /** On a cluster, also for a database that was made before it became one. */
 async function distributeTables(migrator: Migrator, say: Progress, isAlone: boolean): Promise<void> {
   const { connection } = migrator;
-  if (!(await isCluster(connection))) return;
+  if (!(await isOnCluster(connection))) return;
   const tables = await undistributed(connection);
   if (tables.length > 0 && !isAlone) await lockNodesOut(migrator, say);
   for (const one of tables) {

@@ -109,16 +109,16 @@ export async function readViews(ask: (text: string) => Promise<object[]>): Promi
 }
 
 /**
- * Null unless Ferry's tables are distributed here. That does not change while nodes run, because the migration that does it locks them
- * out.
+ * Undefined unless Ferry's tables are distributed here. Asked on every connection: a node keeps its pools while a migration that
+ * distributes the tables locks it out.
  */
-async function findCluster(client: pg.ClientBase): Promise<Views | null> {
+async function enterCluster(client: pg.ClientBase, known: Views | undefined): Promise<Views | undefined> {
   const ask = askerOf(client);
   try {
     const [extension] = await ask(`select from pg_extension where extname = 'citus'`);
-    if (extension === undefined) return null;
+    if (extension === undefined) return undefined;
     await ask(CLUSTER_SETTINGS);
-    return await readViews(ask);
+    return known ?? (await readViews(ask));
   } catch (error) {
     destroy(client);
     throw error;
@@ -155,7 +155,7 @@ export function createPool(
     'url' in address
       ? { connectionString: address.url }
       : { host: address.socketDir, port: address.port, user: address.user, database: address.database };
-  let views: Views | null | undefined;
+  let views: Views | undefined;
   const options = {
     ...where,
     max: connectionsMax,
@@ -176,9 +176,8 @@ export function createPool(
       client.on('notice', (notice) => {
         if (notice.file === SYNCHRONOUS_REPLICATION) lost.add(client);
       });
-      if (views === undefined) views = await findCluster(client);
-      else if (views !== null) await client.query(CLUSTER_SETTINGS);
-      if (views !== null) distributed.set(client, views);
+      views = await enterCluster(client, views);
+      if (views !== undefined) distributed.set(client, views);
       await admitted(client, admission);
     },
   };

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable, Statement } from '../database/database.ts';
+import { isOnCluster } from '../database/distribution.ts';
 import { formatAmount } from '../kernel/amount.ts';
 import type { Assets } from '../kernel/asset.ts';
 import { formatInstant } from '../kernel/instant.ts';
@@ -40,14 +41,6 @@ export const overRecords = (sql: string, transfers: string): Statement => ({
       .join(', ')}
     select * from (${sql}) as result`,
 });
-
-async function isOnCluster(tx: Queryable): Promise<boolean> {
-  const [row] = await tx.query<{ is: boolean }>({
-    plain: 'select false as is',
-    distributed: 'select true as is',
-  });
-  return row!.is;
-}
 
 export async function runCheck(
   tx: Queryable,
