@@ -1,7 +1,8 @@
 /**
  * `npm run bench:citus -- --url postgres://…`: transfers on a Citus cluster beside a plain PostgreSQL, in interleaved rounds. The URL is that
  * of the coordinator's database `postgres`, which knows the other servers; each of these is a worker. Prints a table and each ratio
- * beside its target, and exits with 1 if one is missed (`-- --quick`: one short round; `-- --rounds 9`).
+ * beside its target, and exits with 1 if one is missed (`-- --quick`: one short round; `-- --rounds 9`; `-- --clusters 2x8,2x32`: only two workers, with 8 and 32
+ * shards).
  *
  * On one machine, the rate cannot grow with the servers, which share its processors. What can be measured there is the processor time per
  * transfer on the busiest server: on machines of their own, that is what limits the rate.
@@ -13,6 +14,7 @@ import { connectUnlocked } from '../test/support/vault.ts';
 import { serverCpuUs } from './cpu.ts';
 import { formatTable, integer, median } from './figures.ts';
 import { checkFerry } from './http/check.ts';
+import { countsOf } from './http/counts.ts';
 import type { Load } from './http/measure.ts';
 import { transferPlan } from './http/plans.ts';
 import { runOnStage } from './http/run.ts';
@@ -33,12 +35,23 @@ const { values: options } = parseArgs({
     url: { type: 'string' },
     quick: { type: 'boolean', default: false },
     rounds: { type: 'string' },
+    clusters: { type: 'string', default: '2x8,2x32,1x8,4x8' },
   },
 });
 
 const CONNECTIONS = 256;
 const ROUNDS = Number(options.rounds ?? (options.quick ? 1 : 5));
 const TIMES = options.quick ? { warmUpMs: 1_000, measureMs: 2_000 } : { warmUpMs: 2_500, measureMs: 3_500 };
+
+type Round = {
+  readonly perSecond: number;
+  /** Processor time per transfer, of the busiest server, of the coordinator, and of all servers. */
+  readonly busiestUs: number;
+  readonly coordinatorUs: number;
+  readonly allUs: number;
+  /** Commands that shared a commit. */
+  readonly batchSize: number;
+};
 
 type Variant = {
   readonly name: string;
@@ -47,7 +60,7 @@ type Variant = {
   readonly service: Service;
   /** Of the processes of each server, the coordinator first. */
   readonly postmasters: readonly number[];
-  readonly rounds: { readonly perSecond: number; readonly busiestUs: number; readonly allUs: number }[];
+  readonly rounds: Round[];
   acknowledged: number;
 };
 
@@ -116,6 +129,7 @@ async function variantOf(
 async function runRound(load: Load, variant: Variant, isCounted = true): Promise<void> {
   const { service, postmasters } = variant;
   const before = postmasters.map(serverCpuUs);
+  const counts = await countsOf([service]);
   const { total, perSecond } = await load.run(service, {
     plan: transferPlan('spread', PROFILE_IDS, service.token),
     connections: CONNECTIONS,
@@ -124,19 +138,30 @@ async function runRound(load: Load, variant: Variant, isCounted = true): Promise
   variant.acknowledged += total;
   if (!isCounted) return;
   const used = postmasters.map((pid, index) => (serverCpuUs(pid) - before[index]!) / total);
-  const allUs = used.reduce((sum, one) => sum + one, 0);
-  variant.rounds.push({ perSecond, busiestUs: Math.max(...used), allUs });
+  const { batches, commands } = await countsOf([service]);
+  variant.rounds.push({
+    perSecond,
+    busiestUs: Math.max(...used),
+    coordinatorUs: used[0]!,
+    allUs: used.reduce((sum, one) => sum + one, 0),
+    batchSize: (commands - counts.commands) / (batches - counts.batches),
+  });
 }
 
 function tableOf(variants: readonly Variant[]): string {
-  const head = ['', '', 'transfers/s', 'busiest server µs', 'all servers µs'];
-  const rows = variants.map(({ name, rounds }) => [
-    name,
-    '',
-    integer(median(rounds.map(({ perSecond }) => perSecond))),
-    median(rounds.map(({ busiestUs }) => busiestUs)).toFixed(1),
-    median(rounds.map(({ allUs }) => allUs)).toFixed(1),
-  ]);
+  const head = ['', '', 'transfers/s', 'a batch', 'busiest server µs', 'coordinator µs', 'all servers µs'];
+  const rows = variants.map(({ name, rounds }) => {
+    const of = (figure: keyof Round): number => median(rounds.map((round) => round[figure]));
+    return [
+      name,
+      '',
+      integer(of('perSecond')),
+      integer(of('batchSize')),
+      of('busiestUs').toFixed(1),
+      of('coordinatorUs').toFixed(1),
+      of('allUs').toFixed(1),
+    ];
+  });
   return formatTable([head, ...rows]);
 }
 
@@ -145,41 +170,51 @@ function ratio(one: Variant, other: Variant, figure: 'perSecond' | 'busiestUs'):
   return median(one.rounds.map((round, index) => round[figure] / other.rounds[index]![figure]));
 }
 
-const CLUSTERS: readonly (readonly [workers: number, shards: number])[] = [
-  [2, 8],
-  [2, 32],
-  [1, 8],
-  [4, 8],
-];
+/** Workers and shards. */
+type Size = readonly [workers: number, shards: number];
+const SIZES: readonly Size[] = options.clusters
+  .split(',')
+  .map((text) => text.split('x').map(Number) as unknown as Size);
 
+/** Of those that were measured. */
 function targetsOf(variants: readonly Variant[]): Target[] {
-  const find = (name: string): Variant | undefined => variants.find((one) => one.name === name);
-  const [plain, few, many, one, four] = ['plain PostgreSQL', ...CLUSTERS.map(nameOf)].map(find);
-  const target = (what: string, value: number, atLeast: number): Target => ({
-    what,
-    value,
-    bound: { atLeast },
-    digits: 2,
-  });
+  const target = (
+    what: string,
+    atLeast: number,
+    figure: 'perSecond' | 'busiestUs',
+    names: readonly [string, string],
+  ): Target[] => {
+    const [one, other] = names.map((name) => variants.find((variant) => variant.name === name));
+    if (one === undefined || other === undefined) return [];
+    return [{ what, value: ratio(one, other, figure), bound: { atLeast }, digits: 2 }];
+  };
+  const [few, many, single, four] = (
+    [
+      [2, 8],
+      [2, 32],
+      [1, 8],
+      [4, 8],
+    ] as const
+  ).map(nameOf);
   return [
-    target('three servers, 8 shards ÷ plain PostgreSQL', ratio(few!, plain!, 'perSecond'), 0.6),
-    target('three servers, 32 shards ÷ plain PostgreSQL', ratio(many!, plain!, 'perSecond'), 0.4),
-    target('busiest server, one worker ÷ two', ratio(one!, few!, 'busiestUs'), 1.7),
-    ...(four === undefined
-      ? []
-      : [target('busiest server, two workers ÷ four', ratio(few!, four, 'busiestUs'), 1.7)]),
+    ...target('three servers, 8 shards ÷ plain PostgreSQL', 0.6, 'perSecond', [few!, PLAIN]),
+    ...target('three servers, 32 shards ÷ plain PostgreSQL', 0.4, 'perSecond', [many!, PLAIN]),
+    ...target('busiest server, one worker ÷ two', 1.7, 'busiestUs', [single!, few!]),
+    ...target('busiest server, two workers ÷ four', 1.7, 'busiestUs', [few!, four!]),
   ];
 }
 
-function nameOf([workers, shards]: (typeof CLUSTERS)[number]): string {
+const PLAIN = 'plain PostgreSQL';
+
+function nameOf([workers, shards]: Size): string {
   return `${workers} worker${workers === 1 ? '' : 's'}, ${shards} shards`;
 }
 
 async function measure(plain: Stage, [load]: readonly Load[]): Promise<boolean> {
   const cluster = options.url === undefined ? undefined : await findCluster({ url: options.url });
   if (cluster === undefined) throw new Error('--url must name the database of a Citus coordinator.');
-  const variants = [await variantOf('plain PostgreSQL', plain, FERRY, [])];
-  for (const [workers, shards] of CLUSTERS) {
+  const variants = [await variantOf(PLAIN, plain, FERRY, [])];
+  for (const [workers, shards] of SIZES) {
     if (cluster.servers.length <= workers) continue;
     const servers = cluster.servers.slice(0, workers + 1);
     const stage = await stageOn(plain, { servers }, shards);

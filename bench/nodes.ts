@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util';
 import { processCpuUs, serverCpuUs } from './cpu.ts';
 import { formatTable, integer, median } from './figures.ts';
 import { checkFerry } from './http/check.ts';
+import { type Counts, countsOf } from './http/counts.ts';
 import type { Load } from './http/measure.ts';
 import { transferPlan } from './http/plans.ts';
 import { runOnStage } from './http/run.ts';
@@ -55,33 +56,6 @@ type Round = {
   readonly handedOverShare: number;
   readonly handedOverMs: number;
 };
-
-type Counts = Readonly<
-  Record<'batches' | 'commands' | 'stale' | 'replied' | 'others' | 'handedOverSeconds', number>
->;
-
-const METRICS: Readonly<Record<keyof Counts, string>> = {
-  batches: 'ferry_ledger_batch_commands_count',
-  commands: 'ferry_ledger_batch_commands_sum',
-  stale: 'ferry_ledger_troubles_total{what="stale-cache"}',
-  replied: 'ferry_node_handed_over_total{how="replied"}',
-  others: 'ferry_node_handed_over_total{how="lost"}',
-  handedOverSeconds: 'ferry_node_handed_over_seconds_total',
-};
-
-/** Of all nodes together. */
-async function countsOf(services: readonly Service[]): Promise<Counts> {
-  const texts = await Promise.all(services.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
-  const valueIn = (text: string, name: string): number => {
-    const line = text.split('\n').find((one) => one.startsWith(`${name} `));
-    return line === undefined ? 0 : Number(line.slice(name.length + 1));
-  };
-  const entries = Object.entries(METRICS).map(([key, name]) => [
-    key,
-    texts.reduce((sum, text) => sum + valueIn(text, name), 0),
-  ]);
-  return Object.fromEntries(entries) as Counts;
-}
 
 function profilesOf({ nodes, profiles }: Variant, node: number): readonly string[] {
   if (profiles === 'shared') return PROFILE_IDS;

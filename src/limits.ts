@@ -37,6 +37,10 @@ export const LIMITS = {
   gatherCommandsMin: 4,
   /** How long it waits after the end of the last batch. For a few commands, the fixed cost of a batch is a third of the total. */
   gatherMs: 1,
+  /** On a cluster, the transfers of a node go to one shard after the other: long enough for a batch or more, short enough to spread them. */
+  shardTurnMs: 100,
+  /** Ids that are tried until both sides of a transfer are in that shard: with 32 shards one of 1,024 is, and 1,000 take 15 µs. */
+  shardTrialsMax: 8_192,
   /** How long the optimistic lane keeps its connection without a batch. */
   optimisticIdleMs: 100,
   /** After an optimistic batch failed, commands take the pessimistic lane for so long, doubled with each further failure. */

@@ -3,7 +3,7 @@ import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
 import { DatabaseUnavailable } from './failure.ts';
 import { type Part, PipelineQuery, type Prepared, wireValue } from './pipeline.ts';
-import { lost, types, viewsOfCluster } from './pool.ts';
+import { clusterOf, lost, types } from './pool.ts';
 import type { CopyMessages, Parameter, Statement, Transaction } from './queryable.ts';
 
 /** One connection, for work that needs several statements on the same one. */
@@ -93,10 +93,10 @@ function preparedOf(client: pg.PoolClient): Prepared {
 
 function formFor(client: pg.PoolClient, statement: Statement): string {
   if (typeof statement === 'string') return statement;
-  const views = viewsOfCluster(client);
-  if (views === undefined) return statement.plain;
+  const cluster = clusterOf(client);
+  if (cluster === undefined) return statement.plain;
   const { distributed } = statement;
-  return typeof distributed === 'string' ? distributed : distributed(views);
+  return typeof distributed === 'string' ? distributed : distributed(cluster.views);
 }
 
 /** Statements that are issued in the same turn of the event loop are sent as one pipeline. */
@@ -122,6 +122,7 @@ function queryableOn(client: pg.PoolClient, timeoutMs: number, lender: Lender): 
     async copy(copy) {
       await add(copy.statement, [], copy);
     },
+    shards: clusterOf(client)?.shards,
     vault,
   };
 }

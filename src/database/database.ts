@@ -8,6 +8,7 @@ import { createOwnerCheck } from './own-rows.ts';
 import {
   type Admission,
   ANY_CONNECTION,
+  clusterOf,
   connectedMs,
   createPool,
   type DatabaseAddress,
@@ -17,6 +18,7 @@ import {
   WRITE_PATH_PLANNER,
 } from './pool.ts';
 import type { CustomerReads, Parameter, Queryable, Statement, Transaction } from './queryable.ts';
+import type { Shards } from './shards.ts';
 
 export type { Connection } from './connection.ts';
 export { type Admission, ANY_CONNECTION, type DatabaseAddress } from './pool.ts';
@@ -36,6 +38,8 @@ export type Database = Queryable & {
   reserve(options?: { patient?: boolean }): Promise<Connection>;
   /** From now on sealed columns can be read and written, on all connections. */
   unlock(vault: Vault): void;
+  /** Where profiles and transfers are, on a cluster, as far as a connection was made. */
+  shards(): Shards | undefined;
   /** Why the database may not be used now, as a sentence for users; undefined if it may. */
   refusal(): string | undefined;
   /** Closes every connection: idle ones now, the others when they are released, at the latest after a time limit. */
@@ -50,14 +54,18 @@ type Loans = Lender & {
   readonly queue: Queue;
   connect(): Promise<pg.PoolClient>;
   lend(client: pg.PoolClient, patient: boolean): Connection;
+  shards(): Shards | undefined;
   /** Trusts only connections that are made from now on, and closes the others. */
   drop(): void;
   close(): Promise<void>;
 };
 
+const NO_CLUSTER = { shards: undefined };
+
 function createLoans(pool: pg.Pool, inSlices: boolean, vault: () => Vault): Loans {
   const inUse = new Set<pg.PoolClient>();
   let asked = 0;
+  let shards: Shards | undefined;
   /**
    * If one connection does not answer, the idle ones may be dead as well, and each would be found out only by another
    * timeout. So from then on only new connections are used.
@@ -92,7 +100,9 @@ function createLoans(pool: pg.Pool, inSlices: boolean, vault: () => Vault): Loan
         client.release(true);
       }
     },
+    shards: () => shards,
     lend(client, patient) {
+      ({ shards } = clusterOf(client) ?? NO_CLUSTER);
       inUse.add(client);
       return connectionOn(client, patient, lender);
     },
@@ -200,6 +210,7 @@ export function connectDatabase(
     unlock(given) {
       opened = given;
     },
+    shards: loans.shards,
     refusal: () => admission.refusal()?.message,
     dropConnections: () => loans.drop(),
     async tryConnection() {

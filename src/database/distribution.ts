@@ -9,6 +9,8 @@ type Distributed = {
   readonly column: string;
   /** Tables of one group with equal values of the column are on the same server, and can be joined there. */
   readonly with?: string;
+  /** Fewer shards than `citus.shard_count`. */
+  readonly isInFew?: boolean;
   /** What can only be guaranteed on one server: uniqueness of other columns, and references. The write path and the audit still check it. */
   readonly givenUp?: readonly string[];
 };
@@ -29,9 +31,13 @@ const TABLES: readonly Distributed[] = [
       'drop index transfers_fee_used_once',
     ],
   },
-  // Of one customer there may be very many: the ref_id spreads them.
-  { name: 'idempotency_keys', column: 'ref_id' },
+  // Of one customer there may be very many: the ref_id spreads them. Every batch has some in every shard, so there are few shards.
+  { name: 'idempotency_keys', column: 'ref_id', isInFew: true },
 ];
+
+/** Two shards for each server that rows can be on, so that there is one to move to each of as many servers again. */
+const FEW = `least(current_setting('citus.shard_count')::integer,
+  2 * (select count(*)::integer from pg_dist_node where isactive and shouldhaveshards))`;
 
 /** Whether the database is that of a cluster. */
 export async function isOnCluster(database: Queryable): Promise<boolean> {
@@ -57,10 +63,11 @@ export async function distribute(
   { name, column, ...options }: Distributed,
 ): Promise<void> {
   for (const statement of options.givenUp ?? []) await connection.query(statement);
+  const shards = options.isInFew === true ? `, shard_count => ${FEW}` : '';
   // The triggers only refuse changes, and do so on each server.
   await connection.query('set local citus.enable_unsafe_triggers = on');
   await connection.query(
-    `select create_distributed_table('${name}', '${column}', colocate_with => '${options.with ?? 'none'}')`,
+    `select create_distributed_table('${name}', '${column}', colocate_with => '${options.with ?? 'none'}'${shards})`,
   );
   const [local] = await connection.query<{ bytes: bigint }>(`select pg_relation_size('${name}') as bytes`);
   if (local!.bytes === 0n) return;

@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { LIMITS } from '../limits.ts';
 import { DatabaseUnavailable } from './failure.ts';
-import type { Views } from './queryable.ts';
+import type { Cluster, Views } from './queryable.ts';
+import { createShards, type Shards } from './shards.ts';
 
 /** How connections are created: their settings, their admission, and when they must no longer be used. */
 
@@ -67,8 +68,8 @@ const CLUSTER_SETTINGS = `set plan_cache_mode = auto; set citus.multi_shard_modi
   set citus.max_adaptive_executor_pool_size = 1`;
 
 /** Connections to a database whose tables are distributed. */
-const distributed = new WeakMap<pg.ClientBase, Views>();
-export const viewsOfCluster = (client: pg.ClientBase): Views | undefined => distributed.get(client);
+const clusters = new WeakMap<pg.ClientBase, Cluster>();
+export const clusterOf = (client: pg.ClientBase): Cluster | undefined => clusters.get(client);
 
 /** Connections that must no longer be used. */
 export const lost = new WeakSet<pg.ClientBase>();
@@ -108,17 +109,27 @@ export async function readViews(ask: (text: string) => Promise<object[]>): Promi
   return new Map(views.map(({ name, definition }) => [name, asPart(definition)]));
 }
 
+/** Balances, entries and transfers have the same shards. */
+async function readShards(ask: (text: string) => Promise<object[]>): Promise<Shards | undefined> {
+  const rows = await ask(
+    `select shardminvalue::integer as minimum from pg_dist_shard where logicalrelid = to_regclass('balances')`,
+  );
+  return rows.length === 0
+    ? undefined
+    : createShards((rows as { minimum: number }[]).map(({ minimum }) => minimum));
+}
+
 /**
- * Undefined unless Ferry's tables are distributed here. Asked on every connection: a node keeps its pools while a migration that
- * distributes the tables locks it out.
+ * Undefined unless the server is one of a cluster. Asked on every connection: a node keeps its pools while a migration that distributes
+ * the tables locks it out.
  */
-async function enterCluster(client: pg.ClientBase, known: Views | undefined): Promise<Views | undefined> {
+async function enterCluster(client: pg.ClientBase, known: Cluster | undefined): Promise<Cluster | undefined> {
   const ask = askerOf(client);
   try {
     const [extension] = await ask(`select from pg_extension where extname = 'citus'`);
     if (extension === undefined) return undefined;
     await ask(CLUSTER_SETTINGS);
-    return known ?? (await readViews(ask));
+    return { views: known?.views ?? (await readViews(ask)), shards: await readShards(ask) };
   } catch (error) {
     destroy(client);
     throw error;
@@ -155,7 +166,7 @@ export function createPool(
     'url' in address
       ? { connectionString: address.url }
       : { host: address.socketDir, port: address.port, user: address.user, database: address.database };
-  let views: Views | undefined;
+  let cluster: Cluster | undefined;
   const options = {
     ...where,
     max: connectionsMax,
@@ -176,8 +187,8 @@ export function createPool(
       client.on('notice', (notice) => {
         if (notice.file === SYNCHRONOUS_REPLICATION) lost.add(client);
       });
-      views = await enterCluster(client, views);
-      if (views !== undefined) distributed.set(client, views);
+      cluster = await enterCluster(client, cluster);
+      if (cluster !== undefined) clusters.set(client, cluster);
       await admitted(client, admission);
     },
   };

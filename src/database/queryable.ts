@@ -1,4 +1,5 @@
 import type { Vault } from '../kernel/vault.ts';
+import type { Shards } from './shards.ts';
 
 /** A parameter of a statement. Arrays are text literals (`columns.ts`) or, where speed counts, binary (`binary.ts`). */
 export type Parameter = string | number | bigint | boolean | Buffer | null;
@@ -13,6 +14,9 @@ export type Statement =
 
 /** The definitions of views that join a distributed table with others: on a cluster they are parts of the statement. */
 export type Views = ReadonlyMap<string, string>;
+
+/** What a connection knows about the cluster that it belongs to. The shards are undefined until the tables are distributed. */
+export type Cluster = { readonly views: Views; readonly shards: Shards | undefined };
 
 export type Queryable = {
   /** Prepared, with positional parameters. Rows have int8 and numeric as bigint, JSON parsed, and times as text. */
@@ -36,4 +40,6 @@ export type CopyMessages = {
 export type Transaction = Queryable & {
   /** Runs a COPY with its rows, see `appendTo`. */
   copy(messages: CopyMessages): Promise<void>;
+  /** Where profiles and transfers are, on a cluster. */
+  readonly shards: Shards | undefined;
 };

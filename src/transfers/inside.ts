@@ -108,7 +108,7 @@ export function createInsideTransfers(dependencies: TransferConnections & Transf
 
   return {
     prepare(kind, caller, request) {
-      const group = newGroupId();
+      const group = newGroupId(database.shards());
       const command = insideTransferCommand(kind, caller, request, dependencies, group);
       return { kind, group, caller, request, command };
     },

@@ -3,7 +3,7 @@ import { CLOCK_NS } from '../../src/database/clock.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { type Instant, NS_PER_MS } from '../../src/kernel/instant.ts';
 import { finalInstant } from '../../src/ledger/finality.ts';
-import { changeBalances } from '../../src/ledger/store.ts';
+import { changeBalances } from '../../src/ledger/balance-rows.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { problemOf } from '../support/ledger.ts';

@@ -3,6 +3,7 @@ import { DatabaseUnavailable, NoAnswer } from '../../database/failure.ts';
 import type { Assets } from '../../kernel/asset.ts';
 import type { Instant } from '../../kernel/instant.ts';
 import { LIMITS } from '../../limits.ts';
+import { lockBalances, updateBalances } from '../balance-rows.ts';
 import { type BalanceRow, type Book, balanceKeyText, createBook, findAmong } from '../book.ts';
 import type { BalanceKey, Command, IdempotencyKey, Table } from '../command.ts';
 import { createDecider, type Decided, type Rows, type Verdict } from '../decide.ts';
@@ -111,7 +112,7 @@ async function open(
     connection.query('begin'),
     store.beginToWrite(connection),
     isPatient ? undefined : connection.query(`set local lock_timeout = ${LIMITS.lockTimeoutImpatientMs}`),
-    balances.length > 0 ? store.lockBalances(connection, balances) : [],
+    balances.length > 0 ? lockBalances(connection, balances) : [],
     Promise.all(tables.map(async ([table, wanted]) => table.load!(connection, [...wanted]))),
     needs.keys.size > 0 ? store.usedKeys(connection, needs.keys) : NO_KEYS,
     store.clockAndTransaction(connection),
@@ -179,7 +180,7 @@ async function writeAll(connection: Connection, decided: Decided): Promise<void>
   if (decided.acceptedKeys.size > 0) statements.push(store.useKeys(connection, decided.acceptedKeys));
   if (book.entries.length > 0) {
     statements.push(store.insertEntries(connection, book.entries));
-    statements.push(store.updateBalances(connection, book.changedRows()));
+    statements.push(updateBalances(connection, book.changedRows()));
     const deltas = store.insertSystemDeltas(connection, book.entries);
     if (deltas !== undefined) statements.push(deltas);
   }

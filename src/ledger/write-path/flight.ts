@@ -3,6 +3,7 @@ import type { Connection, Database } from '../../database/database.ts';
 import { DatabaseUnavailable } from '../../database/failure.ts';
 import type { Assets } from '../../kernel/asset.ts';
 import type { Instant } from '../../kernel/instant.ts';
+import { changeBalances } from '../balance-rows.ts';
 import { createBook } from '../book.ts';
 import type { BalanceKey, Command, Table } from '../command.ts';
 import { createDecider, type Decided, type Verdict } from '../decide.ts';
@@ -82,7 +83,7 @@ function sendAll(
 ): Answers {
   sent.push(connection.query('begin'));
   // Balances first, in the lock order of all nodes, then keys.
-  const changed = store.changeBalances(connection, book.changedRows(), book.before, nowNs);
+  const changed = changeBalances(connection, book.changedRows(), book.before, nowNs);
   sent.push(changed);
   for (const [table, keys] of reads) sent.push(table.confirm!(connection, [...keys]));
   if (acceptedKeys.size > 0) sent.push(store.useKeys(connection, acceptedKeys));

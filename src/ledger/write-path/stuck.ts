@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Queryable } from '../../database/database.ts';
 import { LIMITS } from '../../limits.ts';
+import { lockedBalances } from '../balance-rows.ts';
 import { balanceKeyText } from '../book.ts';
 import type { BalanceKey, Command } from '../command.ts';
-import { lockedBalances } from '../store.ts';
 
 /**
  * Balances that another transaction keeps locked, such as a forgotten session or a suspended process. After one batch has

@@ -1,0 +1,119 @@
+import { randomInt } from 'node:crypto';
+import { LIMITS } from '../limits.ts';
+
+/**
+ * Where the rows of distributed tables are. Only to write together what is on the same server: a statement whose rows turn out to be in
+ * several shards is slower, not wrong. So a connection may know the shards as they were when it was made.
+ */
+export type Shards = {
+  readonly count: number;
+  /** The position of a row's shard among all shards, in the order in which Citus visits them. */
+  indexOf(id: string): number;
+  /**
+   * The id of a group of rows that are written together, and whose ids differ in the last two bits: changed so that all of them are in
+   * one shard, with those of other groups of this moment. The next moment has the next shard.
+   */
+  settle(groupId: string): string;
+};
+
+const rotate = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
+
+/** Three words, which the first twelve bytes of a uuid are mixed to. */
+type Mixed = readonly [number, number, number];
+
+const SEED = 0x9e3779b9 + 16 + 3_923_095;
+
+/** PostgreSQL's hash of a uuid is lookup3 by Bob Jenkins: the first twelve bytes are mixed, the other four added, and all mixed again. */
+function mixFirst(bytes: Buffer): Mixed {
+  let a = (SEED + bytes.readUInt32LE(0)) | 0;
+  let b = (SEED + bytes.readUInt32LE(4)) | 0;
+  let c = (SEED + bytes.readUInt32LE(8)) | 0;
+  for (const [first, second, third] of ROUNDS) {
+    a = ((a - c) | 0) ^ rotate(c, first);
+    c = (c + b) | 0;
+    b = ((b - a) | 0) ^ rotate(a, second);
+    a = (a + c) | 0;
+    c = ((c - b) | 0) ^ rotate(b, third);
+    b = (b + a) | 0;
+  }
+  return [a, b, c];
+}
+const ROUNDS = [
+  [4, 6, 8],
+  [16, 19, 4],
+] as const;
+
+function mixLast([first, second, third]: Mixed, last: number): number {
+  let a = (first + last) | 0;
+  let c = ((third ^ second) - rotate(second, 14)) | 0;
+  a = ((a ^ c) - rotate(c, 11)) | 0;
+  let b = ((second ^ a) - rotate(a, 25)) | 0;
+  c = ((c ^ b) - rotate(b, 16)) | 0;
+  a = ((a ^ c) - rotate(c, 4)) | 0;
+  b = ((b ^ a) - rotate(a, 14)) | 0;
+  return ((c ^ b) - rotate(b, 24)) | 0;
+}
+
+const bytesOf = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
+
+/** PostgreSQL's hash of a uuid, which Citus distributes by. */
+export function hashOf(id: string): number {
+  const bytes = bytesOf(id);
+  return mixLast(mixFirst(bytes), bytes.readUInt32LE(12));
+}
+
+/** Of the last four bytes of an id, those that may be chosen, and the last two bits. */
+const FREE = 0x00ff_ffff;
+const [FIRST_SIDE, SECOND_SIDE] = [1 << 24, 2 << 24];
+const SIDES = 3 << 24;
+
+/** Nodes write to different shards. */
+const OFFSET = randomInt(2 ** 32);
+
+/** `minimums`: the least hash of each shard. */
+export function createShards(
+  minimums: readonly number[],
+  nowMs: () => number = () => performance.now(),
+): Shards {
+  const sorted = [...minimums].sort((one, other) => one - other);
+  const count = sorted.length;
+  function shardOf(hash: number): number {
+    let low = 0;
+    for (let high = count; high - low > 1; ) {
+      const middle = (low + high) >> 1;
+      if (sorted[middle]! <= hash) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+  return {
+    count,
+    indexOf: (id) => shardOf(hashOf(id)),
+    settle(groupId) {
+      const bytes = bytesOf(groupId);
+      const mixed = mixFirst(bytes);
+      const first = bytes.readUInt32LE(12) & ~SIDES;
+      const home = (Math.floor(nowMs() / LIMITS.shardTurnMs) + OFFSET) % count;
+      const isHome = (last: number): boolean => shardOf(mixLast(mixed, last)) === home;
+      for (let trial = 0; trial < LIMITS.shardTrialsMax; trial += 1) {
+        const last = (first & ~FREE) | ((first + trial) & FREE);
+        if (!isHome(last | FIRST_SIDE) || !isHome(last | SECOND_SIDE)) continue;
+        bytes.writeInt32LE(last, 12);
+        return groupId.slice(0, -8) + bytes.toString('hex', 12);
+      }
+      return groupId;
+    },
+  };
+}
+
+/** The rows of each shard, in the order of the shards; all together on one server. */
+export function byShard<Row>(
+  shards: Shards | undefined,
+  rows: readonly Row[],
+  id: (row: Row) => string,
+): readonly (readonly Row[])[] {
+  if (shards === undefined) return [rows];
+  const groups: Row[][] = Array.from({ length: shards.count }, () => []);
+  for (const row of rows) groups[shards.indexOf(id(row))]!.push(row);
+  return groups.filter((group) => group.length > 0);
+}

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { byShard, createShards, hashOf } from '../../src/database/shards.ts';
+import { newId } from '../../src/kernel/id.ts';
+import { LIMITS } from '../../src/limits.ts';
+import { newGroupId, sideIds } from '../../src/transfers/transfer.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+/** As Citus divides the hashes. */
+const minimumsOf = (count: number): number[] =>
+  Array.from({ length: count }, (_, index) => -(2 ** 31) + index * Math.floor(2 ** 32 / count));
+
+describe('the hash of an id', () => {
+  let test: TestDatabase;
+  beforeAll(async () => {
+    test = await createTestDatabase();
+  });
+  afterAll(() => test.drop());
+
+  it("is PostgreSQL's", async () => {
+    const rows = await test.database.query<{ id: string; hash: number }>(
+      `select id, uuid_hash(id) as hash from (
+         select gen_random_uuid() as id from generate_series(1, 500)
+         union all values ('00000000-0000-0000-0000-000000000000'::uuid), ('ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)) as ids`,
+    );
+    expect(rows.map(({ id }) => hashOf(id))).toEqual(rows.map(({ hash }) => hash));
+  });
+});
+
+describe.each([1, 2, 8, 32])('%i shards', (count) => {
+  const minimums = minimumsOf(count);
+
+  it('have each row where its hash belongs', () => {
+    const { indexOf } = createShards(minimums.toReversed());
+    for (let one = 0; one < 300; one += 1) {
+      const id = newId();
+      const index = indexOf(id);
+      expect(hashOf(id)).toBeGreaterThanOrEqual(minimums[index]!);
+      expect(hashOf(id)).toBeLessThan(minimums[index + 1] ?? 2 ** 31);
+    }
+  });
+
+  it('get both sides of all transfers of a moment in one, and those of the next moment in the next', () => {
+    let nowMs = 0;
+    const shards = createShards(minimums, () => nowMs);
+    const homes = Array.from({ length: count * 2 }, (_, turn) => {
+      nowMs = turn * LIMITS.shardTurnMs;
+      const ids = Array.from({ length: 20 }, () => newGroupId(shards));
+      expect(new Set(ids).size).toBe(ids.length);
+      // The first eight digits are the time, and the version and the variant are those of UUIDv7.
+      for (const id of ids)
+        expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{11}[048c]$/);
+      const found = new Set(ids.flatMap(sideIds).map(shards.indexOf));
+      expect(found.size).toBe(1);
+      return [...found][0]!;
+    });
+    for (const [turn, home] of homes.entries()) expect(home).toBe((homes[0]! + turn) % count);
+  });
+
+  it('group rows without losing or mixing any', () => {
+    const shards = createShards(minimums);
+    const ids = Array.from({ length: 500 }, newId);
+    const groups = byShard(shards, ids, (id) => id);
+    expect(groups.flat().toSorted()).toEqual(ids.toSorted());
+    const indexes = groups.map((group) => new Set(group.map(shards.indexOf)));
+    expect(indexes.every(({ size }) => size === 1)).toBe(true);
+    const order = indexes.flatMap((index) => [...index]);
+    expect(order).toEqual(order.toSorted((one, other) => one - other));
+  });
+});
+
+it('on one server, all rows are one group', () => {
+  const ids = [newId(), newId()];
+  expect(byShard(undefined, ids, (id) => id)).toEqual([ids]);
+});
