@@ -1,0 +1,213 @@
+import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditEverything } from '../../src/ledger/audit.ts';
+import { addressOf, type Cluster, createOnCluster, findCluster, on } from '../support/cluster.ts';
+import { assets } from '../support/ledger.ts';
+import { foundRefIds, type Load, startLoad } from '../support/load.ts';
+import { findOwnServer, type OwnServer } from '../support/own-server.ts';
+import {
+  type FerryProcess,
+  makeDataDir,
+  removeDataDir,
+  sandboxOf,
+  startFerry,
+  tokenFrom,
+} from '../support/process.ts';
+import { until } from '../support/until.ts';
+import { connectUnlocked, unlockAsSandbox } from '../support/vault.ts';
+
+/**
+ * What happens to the servers of a cluster while transfers run. It needs a cluster on this machine, whose servers it kills and starts again,
+ * and which no other test uses meanwhile:
+ *
+ *   FERRY_TEST_LONG=1 FERRY_TEST_DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres npx vitest run test/cluster
+ */
+const given = process.env.FERRY_TEST_DATABASE_URL;
+const cluster = given === undefined ? undefined : await findCluster({ url: given });
+const own = await Promise.all((cluster?.servers ?? []).map(findOwnServer));
+const servers = own.filter((one) => one !== undefined);
+const canRun = servers.length > 2 && servers.length === own.length;
+if (!canRun)
+  console.warn(
+    'NOT RUN: faults of a cluster. FERRY_TEST_DATABASE_URL must name a coordinator with two workers on this machine.',
+  );
+
+const NAME = 'ferry_cluster_faults';
+const PREPARED = `select gid from pg_prepared_xacts where database = '${NAME}'`;
+
+describe.runIf(canRun)('a cluster whose servers fail while transfers run', () => {
+  const dataDir = makeDataDir();
+  const coordinator = servers[0]!;
+  const workers = servers.slice(1);
+  const acknowledged = new Set<string>();
+  const sent = new Set<string>();
+  let node: FerryProcess;
+  let loads: Load[] = [];
+  let round = 0;
+
+  const startNode = (): Promise<FerryProcess> =>
+    startFerry({
+      DATABASE_URL: `postgres://postgres@${coordinator.server}/${NAME}`,
+      FERRY_DATA_DIR: dataDir,
+    });
+  const askCoordinator = (...statements: readonly string[]): Promise<object[]> =>
+    on(addressOf(coordinator.server, NAME), ...statements);
+  const preparedOn = async (some: readonly OwnServer[]): Promise<number> => {
+    const found = await Promise.all(some.map(({ server }) => on(addressOf(server, 'postgres'), PREPARED)));
+    return found.flat().length;
+  };
+  async function dropEverywhere(): Promise<void> {
+    for (const { server } of servers) {
+      const prepared = (await on(addressOf(server, 'postgres'), PREPARED)) as { gid: string }[];
+      if (prepared.length > 0)
+        await on(addressOf(server, NAME), ...prepared.map(({ gid }) => `rollback prepared '${gid}'`));
+      await on(addressOf(server, 'postgres'), `drop database if exists ${NAME} with (force)`);
+    }
+  }
+
+  beforeAll(async () => {
+    await dropEverywhere();
+    await createOnCluster(cluster as Cluster, NAME);
+    node = await startNode();
+  });
+  afterAll(async () => {
+    for (const load of loads) await load.stop();
+    await node.end('SIGKILL');
+    await dropEverywhere();
+    await removeDataDir(dataDir);
+  });
+
+  /** Between profiles in several shards. */
+  async function startLoads(): Promise<void> {
+    round += 1;
+    const [customer, counterparty] = sandboxOf(dataDir).customers;
+    const token = await tokenFrom(node.url, customer!);
+    const [from, ...more] = customer!.profiles.map(({ id }) => id);
+    const targets = [...more, ...counterparty!.profiles.map(({ id }) => id)].slice(0, 3);
+    loads = targets.map((to, index) =>
+      startLoad({
+        url: node.url,
+        token,
+        from: from!,
+        to,
+        writers: 6,
+        someWithoutRefId: true,
+        prefix: `${round}-${index}`,
+      }),
+    );
+    await Promise.all(loads.map((load) => load.untilMore(50)));
+  }
+
+  /** Every server knows how each transaction ended, and everything that was acknowledged is there, once. */
+  async function endLoads(): Promise<void> {
+    for (const load of loads) {
+      await load.stop();
+      for (const refId of load.acknowledged) acknowledged.add(refId);
+      for (const refId of [...load.acknowledged, ...load.undecided]) sent.add(refId);
+    }
+    loads = [];
+    await until(
+      'no server waits for the end of a transaction',
+      async () => (await preparedOn(servers)) === 0,
+    );
+    const database = await unlockAsSandbox(connectUnlocked(addressOf(coordinator.server, NAME), 2));
+    try {
+      const found = await foundRefIds(database);
+      expect([...acknowledged].filter((refId) => !found.has(refId))).toEqual([]);
+      expect([...found].filter(([refId, times]) => times !== 1 || !sent.has(refId))).toEqual([]);
+      expect((await auditEverything(database, assets)).violations).toEqual([]);
+    } finally {
+      await database.close();
+    }
+  }
+
+  const goesOn = (): Promise<unknown> => Promise.all(loads.map((load) => load.untilMore(50)));
+
+  it('a worker is killed, and starts again', async () => {
+    await startLoads();
+    for (const worker of workers) {
+      worker.kill();
+      await worker.start();
+      await goesOn();
+    }
+    await endLoads();
+  });
+
+  it('the coordinator is killed between its decision to commit and the workers, and starts again', async () => {
+    await startLoads();
+    let left = 0;
+    for (let kill = 0; kill < 20 && left === 0; kill += 1) {
+      await until('workers have prepared', async () => (await preparedOn(workers)) > 0, 0);
+      coordinator.kill();
+      left = await preparedOn(workers);
+      await coordinator.start();
+      await goesOn();
+    }
+    expect(left).toBeGreaterThan(0);
+    await endLoads();
+  });
+
+  it('a node is killed while its transactions are being committed', async () => {
+    for (let kill = 0; kill < 5; kill += 1) {
+      await startLoads();
+      await until('workers have prepared', async () => (await preparedOn(workers)) > 0, 0);
+      await node.end('SIGKILL');
+      await endLoads();
+      node = await startNode();
+    }
+  });
+
+  it('shards move to another server', async () => {
+    await startLoads();
+    const shards = (await askCoordinator(
+      `select shardid::integer as id, nodename as host, nodeport as port from citus_shards
+       where table_name = 'balances'::regclass order by shardid`,
+    )) as { id: number; host: string; port: number }[];
+    expect(shards.length).toBeGreaterThan(1);
+    for (const { id, host, port } of shards.slice(0, 4)) {
+      const other = workers.find(({ server }) => server !== `${host}:${port}`)!;
+      const [otherHost, otherPort] = other.server.split(':');
+      await askCoordinator(
+        `select citus_move_shard_placement(${id}, '${host}', ${port}, '${otherHost}', ${otherPort}, 'force_logical')`,
+      );
+      await goesOn();
+    }
+    await endLoads();
+    expect(acknowledged.size).toBeGreaterThan(1_000);
+  });
+
+  it('a worker fails over to its copy', async () => {
+    const [worker] = workers;
+    const directory = mkdtempSync(join(tmpdir(), 'ferry-copy-'));
+    const { uid, gid } = statSync(worker!.dataDirectory);
+    chownSync(directory, uid, gid);
+    await startLoads();
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const copy = await worker!.copy(directory, port);
+    const [host, ownPort] = worker!.server.split(':');
+    try {
+      await goesOn();
+      worker!.kill();
+      await on(addressOf(copy.server, 'postgres'), 'select pg_promote()');
+      const [row] = (await askCoordinator(
+        `select nodeid from pg_dist_node where nodename = '${host}' and nodeport = ${ownPort}`,
+      )) as { nodeid: number }[];
+      await askCoordinator(`select citus_update_node(${row!.nodeid}, '${host}', ${port}, true)`);
+      await goesOn();
+      servers.splice(servers.indexOf(worker!), 1, copy);
+      await endLoads();
+    } finally {
+      copy.kill();
+      await worker!.start();
+      await on(
+        addressOf(worker!.server, 'postgres'),
+        'alter system reset synchronous_standby_names',
+        'select pg_reload_conf()',
+      );
+      servers.splice(servers.indexOf(copy), 1, worker!);
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});
