@@ -8,6 +8,7 @@ import { awaitPartyCommand } from '../../src/settlement/engine/commands.ts';
 import { settlements } from '../../src/settlement/store.ts';
 import type { Settlement } from '../../src/settlement/transaction.ts';
 import { problemOf } from '../support/ledger.ts';
+import { rounds } from '../support/rounds.ts';
 import { createWorld, engineTables, type LegText, type Node, type World } from './settlement-world.ts';
 
 /** While a profile is disabled, none of its transactions can be affirmed or settle. */
@@ -285,7 +286,7 @@ describe('races', () => {
   });
 
   it('no transaction is forgotten when a profile is disabled and enabled repeatedly while funds arrive', async () => {
-    for (let round = 0; round < 15; round += 1) {
+    for (let round = 0; round < rounds(5, 15); round += 1) {
       const [source, target] = await pair(0n);
       const many = [
         await world.agree(source, target, [DELIVER]),
