@@ -15,7 +15,7 @@ export default defineConfig({
     // One PostgreSQL for the run, a database from a template for each file. Five files at once keep two cores busy: most
     // of the time a test waits for the database, a process or a timeout.
     pool: 'forks',
-    maxWorkers: 5,
+    maxWorkers: 6,
     // A process loads the modules of the service once, as they are, and runs many files: to load them takes longer than most files.
     // So a file leaves nothing behind that another one could notice; test/support/patient-limits.ts sets the limits for each.
     isolate: false,
