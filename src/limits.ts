@@ -40,7 +40,7 @@ export const LIMITS = {
   /** On a cluster, the transfers of a node go to one shard after the other: long enough for a batch or more, short enough to spread them. */
   shardTurnMs: 100,
   /** Ids that are tried until both sides of a transfer are in that shard: with 32 shards one of 1,024 is, and 1,000 take 15 µs. */
-  shardTrialsMax: 8_192,
+  shardTrialsMax: 32_768,
   /** How long the optimistic lane keeps its connection without a batch. */
   optimisticIdleMs: 100,
   /** After an optimistic batch failed, commands take the pessimistic lane for so long, doubled with each further failure. */

@@ -22,7 +22,7 @@ import { connectUnlocked, unlockAsSandbox } from '../support/vault.ts';
  * What happens to the servers of a cluster while transfers run. It needs a cluster on this machine, whose servers it kills and starts again,
  * and which no other test uses meanwhile:
  *
- *   FERRY_TEST_LONG=1 FERRY_TEST_DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres npx vitest run test/cluster
+ *   FERRY_TEST_LONG=1 FERRY_TEST_DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres npx vitest run test/database/cluster-faults
  */
 const given = process.env.FERRY_TEST_DATABASE_URL;
 const cluster = given === undefined ? undefined : await findCluster({ url: given });
