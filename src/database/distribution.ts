@@ -18,6 +18,7 @@ type Distributed = {
 const TABLES: readonly Distributed[] = [
   { name: 'balances', column: 'profile_id' },
   { name: 'entries', column: 'owner_id', with: 'balances' },
+  { name: 'balance_changes', column: 'profile_id', with: 'balances' },
   {
     name: 'transfers',
     column: 'id',

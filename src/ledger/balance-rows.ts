@@ -1,7 +1,7 @@
-import { binaryColumns } from '../database/binary.ts';
+import { appendTo, binaryColumns } from '../database/binary.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
-import type { Queryable, Statement, Transaction } from '../database/database.ts';
+import type { Database, Queryable, Statement, Transaction } from '../database/database.ts';
 import { byShard } from '../database/shards.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
@@ -10,7 +10,7 @@ import type { BalanceKey } from './command.ts';
 
 /**
  * The rows of balances: how the write path locks and changes them. One statement for all rows of a batch; on a cluster one for each shard,
- * because Citus sends a statement for several shards, with all its values, to each of them.
+ * because Citus sends a statement for several shards, with all its values, to each of them, or the rows are copied to the shards first.
  */
 
 /** The order in which all nodes lock balances. */
@@ -142,9 +142,20 @@ const CHANGE_BALANCES = `with changed as (
     returning 1)
   select confirm(count(*) = $9::bigint and ${isTimely('$10')}, 'a balance or the clock'), ${CLOCK_NS} as now_ns from changed`;
 
-/** The same for rows of one shard. To count the rows outside the function, Citus would write them to a file first. */
-const CHANGE_OF_SHARD = 'select change_balances($1, $2, $3, $4, $5, $6, $7, $8)';
-const CONFIRM_CLOCK = `select confirm(${isTimely('$1')}, 'the clock'), ${CLOCK_NS} as now_ns`;
+/** The same on a cluster, see migration 0041. */
+type Change = { readonly batchId: string; readonly row: BalanceRow; readonly before: Version };
+const appendChanges = appendTo<Change>('balance_changes', [
+  { name: 'batch_id', type: 'uuid', value: (one) => one.batchId },
+  { name: 'profile_id', type: 'uuid', value: (one) => one.row.profileId },
+  { name: 'asset', type: 'text', value: (one) => one.row.asset },
+  { name: 'available', type: 'numeric', value: (one) => one.row.available },
+  { name: 'held', type: 'numeric', value: (one) => one.row.held },
+  { name: 'moved_at_ns', type: 'bigint', value: (one) => one.row.movedAtNs },
+  { name: 'available_before', type: 'numeric', value: (one) => one.before.available },
+  { name: 'held_before', type: 'numeric', value: (one) => one.before.held },
+  { name: 'moved_before_ns', type: 'bigint', value: (one) => one.before.movedAtNs },
+]);
+const APPLY_CHANGES = `select apply_balance_changes($1, $2), confirm(${isTimely('$3')}, 'the clock'), ${CLOCK_NS} as now_ns`;
 
 /**
  * Changes balances without locking them first, provided that each still has its cached values, and that the node's estimate
@@ -157,15 +168,30 @@ export async function changeBalances(
   rows: readonly BalanceRow[],
   before: (row: BalanceRow) => Version,
   nowNs: Instant,
+  batchId: string,
 ): Promise<{ now_ns: bigint }[]> {
-  const valuesOf = (some: readonly BalanceRow[]) => [
-    ...changeColumns(some),
-    ...versionColumns(some.map(before)),
-  ];
+  const sorted = inLockOrder(rows);
   if (tx.shards === undefined)
-    return tx.query(CHANGE_BALANCES, [...valuesOf(inLockOrder(rows)), rows.length, nowNs]);
-  const changed = keysByShard(tx, rows).map((some) => tx.query(CHANGE_OF_SHARD, valuesOf(some)));
-  const confirmed = tx.query<{ now_ns: bigint }>(CONFIRM_CLOCK, [nowNs]);
-  await Promise.all([...changed, confirmed]);
-  return confirmed;
+    return tx.query(CHANGE_BALANCES, [
+      ...changeColumns(sorted),
+      ...versionColumns(sorted.map(before)),
+      rows.length,
+      nowNs,
+    ]);
+  const copied = appendChanges(
+    tx,
+    sorted.map((row) => ({ batchId, row, before: before(row) })),
+  );
+  const applied = tx.query<{ now_ns: bigint }>(APPLY_CHANGES, [batchId, rows.length, nowNs]);
+  await Promise.all([copied, applied]);
+  return applied;
+}
+
+/** Ids of batches begin with their time. */
+const DELETE_APPLIED = `delete from balance_changes where batch_id <
+  (lpad(to_hex((extract(epoch from now()) * 1000)::bigint - ${LIMITS.balanceChangesKeptMs}), 12, '0') || repeat('0', 20))::uuid`;
+
+/** Changes that were applied, on a cluster. */
+export async function deleteAppliedChanges(database: Database): Promise<void> {
+  if (database.shards() !== undefined) await database.query(DELETE_APPLIED);
 }

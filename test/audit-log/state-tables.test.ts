@@ -65,10 +65,9 @@ const OF_RAILS = 'what a rail, a bank or a chain did or said, as the worker of t
 
 const UNRECORDED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    ['balances', 'entries', 'system_balances', 'system_deltas', 'idempotency_keys'].map((name) => [
-      name,
-      DERIVED,
-    ]),
+    ['balances', 'entries', 'system_balances', 'balance_changes', 'system_deltas', 'idempotency_keys'].map(
+      (name) => [name, DERIVED],
+    ),
   ),
   ...Object.fromEntries(
     ['policy_epochs', 'arrivals', 'reconciliation_items', 'reconciliation_references', 'rent_paid'].map(

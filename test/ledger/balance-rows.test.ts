@@ -5,6 +5,7 @@ import { newId } from '../../src/kernel/id.ts';
 import {
   changeBalances,
   createMissingBalances,
+  deleteAppliedChanges,
   lockBalances,
   updateBalances,
 } from '../../src/ledger/balance-rows.ts';
@@ -73,7 +74,7 @@ describe.each(FORMS)('rows of balances, %s', (_, shards) => {
     }));
     const nowNs = await clock();
     const old = new Map(next.map((row, index) => [row, before[index]!]));
-    const [row] = await inside((tx) => changeBalances(tx, next, (one) => old.get(one)!, nowNs));
+    const [row] = await inside((tx) => changeBalances(tx, next, (one) => old.get(one)!, nowNs, newId()));
     expect(row!.now_ns).toBeGreaterThanOrEqual(nowNs);
     expect(await stored()).toEqual(next);
   });
@@ -116,10 +117,29 @@ describe.each(FORMS)('rows of balances, %s', (_, shards) => {
         };
       };
       const nowNs = (await clock()) + aheadNs;
-      await expect(inside((tx) => changeBalances(tx, rows, version, nowNs))).rejects.toMatchObject({
+      await expect(inside((tx) => changeBalances(tx, rows, version, nowNs, newId()))).rejects.toMatchObject({
         code: '40001',
       });
       expect(await stored()).toEqual(before);
     },
   );
+
+  it('of changes that were applied are deleted after a while, on a cluster', async () => {
+    const { database } = test;
+    const old = `01900000${newId().slice(8)}`;
+    const fresh = newId();
+    for (const batchId of [old, fresh])
+      await database.query(`insert into balance_changes values ($1, $2, 'USD', 1, 0, 2, 0, 0, 1)`, [
+        batchId,
+        newId(),
+      ]);
+    const batches = async () =>
+      (await database.query<{ id: string }>('select batch_id as id from balance_changes')).map(
+        ({ id }) => id,
+      );
+    await deleteAppliedChanges({ ...database, shards: () => shards });
+    const kept = await batches();
+    expect(kept).toContain(fresh);
+    expect(kept.includes(old)).toBe(shards === undefined);
+  });
 });

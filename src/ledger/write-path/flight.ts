@@ -83,7 +83,7 @@ function sendAll(
 ): Answers {
   sent.push(connection.query('begin'));
   // Balances first, in the lock order of all nodes, then keys.
-  const changed = changeBalances(connection, book.changedRows(), book.before, nowNs);
+  const changed = changeBalances(connection, book.changedRows(), book.before, nowNs, batchId);
   sent.push(changed);
   for (const [table, keys] of reads) sent.push(table.confirm!(connection, [...keys]));
   if (acceptedKeys.size > 0) sent.push(store.useKeys(connection, acceptedKeys));
