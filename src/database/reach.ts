@@ -9,6 +9,7 @@ import {
   connectDatabase,
   type Database,
   type DatabaseAddress,
+  type Statement,
 } from './database.ts';
 import { type EmbeddedServer, startEmbedded } from './embedded/server.ts';
 import { DatabaseUnavailable } from './failure.ts';
@@ -140,22 +141,48 @@ export function reasonOf(error: unknown): string {
 /** Wrong credentials, or a database that does not exist: waiting would not help, and would hide the mistake. */
 const HOPELESS = /^(28|3D)/;
 
-/** Why the server cannot be used; undefined if it can. */
-async function lookAt(
-  address: DatabaseAddress,
-  mayBeStandby: boolean,
-): Promise<{ reason: string; isHopeless: boolean } | undefined> {
-  const database = connectToPrepare(address, 1);
+/** The coordinator of the cluster, if the server is a worker of one. */
+const COORDINATOR: Statement = {
+  plain: 'select null as coordinator',
+  distributed: `select case when l.groupid <> 0 then coalesce(
+      (select n.nodename || ':' || n.nodeport from pg_dist_node n where n.groupid = 0 limit 1), '') end as coordinator
+    from pg_dist_local_group l`,
+};
+
+/** The URL to use: that of the coordinator, if the server is a worker of a cluster. Or why it cannot be used. */
+type Seen = { readonly url: string } | { readonly reason: string; readonly isHopeless: boolean };
+
+async function lookAt(url: string, mayBeStandby: boolean): Promise<Seen> {
+  const database = connectToPrepare({ url }, 1);
   try {
-    const [row] = await database.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
-    if (!row!.standby || mayBeStandby) return undefined;
-    return { reason: 'the server is a standby, but Ferry needs the primary', isHopeless: false };
+    const [server] = await database.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+    if (server!.standby && !mayBeStandby)
+      return { reason: 'the server is a standby, but Ferry needs the primary', isHopeless: false };
+    const [role] = await database.query<{ coordinator: string | null }>(COORDINATOR);
+    const { coordinator } = role!;
+    if (coordinator === null) return { url };
+    if (coordinator === '')
+      return {
+        reason: 'the server is a worker of a cluster that does not know its coordinator',
+        isHopeless: true,
+      };
+    return { url: onServer(url, coordinator) };
   } catch (error) {
     const { code = '' } = ((error as Error).cause ?? error) as { code?: string };
     return { reason: reasonOf(error), isHopeless: HOPELESS.test(code) };
   } finally {
     await database.close();
   }
+}
+
+/** The same database, role and options on another server. */
+function onServer(url: string, server: string): string {
+  const other = new URL(url);
+  for (const name of ['host', 'port']) other.searchParams.delete(name);
+  const [, host, port] = /^(.*):(\d+)$/.exec(server)!;
+  other.hostname = host!.includes(':') ? `[${host}]` : host!;
+  other.port = port!;
+  return other.href;
 }
 
 type Patience = {
@@ -168,38 +195,47 @@ type Patience = {
 
 /** `ownerUrl` names the role that owns the tables, if another one serves. */
 export async function reachOwnServer(url: string, patience: Patience, ownerUrl?: string): Promise<Reached> {
-  await untilAvailable('DATABASE_URL', url, patience);
-  if (ownerUrl !== undefined) await untilAvailable('FERRY_MIGRATE_DATABASE_URL', ownerUrl, patience);
-  return { address: { url }, owner: { url: ownerUrl ?? url }, leave: async () => undefined };
+  const address = { url: await untilAvailable('DATABASE_URL', url, patience) };
+  const owner =
+    ownerUrl === undefined
+      ? address
+      : { url: await untilAvailable('FERRY_MIGRATE_DATABASE_URL', ownerUrl, patience) };
+  return { address, owner, leave: async () => undefined };
 }
 
 /** For a command that only the role that owns the tables can run: it need not be able to connect as the other one. */
 export async function reachAsOwner(where: Where & { readonly databaseUrl: string }): Promise<Reached> {
   const { databaseUrl, migrateDatabaseUrl: url = databaseUrl } = where;
   const name = url === databaseUrl ? 'DATABASE_URL' : 'FERRY_MIGRATE_DATABASE_URL';
-  await untilAvailable(name, url, { log: NO_LOG, waitMs: 0 });
-  return { address: { url }, owner: { url }, leave: async () => undefined };
+  const address = { url: await untilAvailable(name, url, { log: NO_LOG, waitMs: 0 }) };
+  return { address, owner: address, leave: async () => undefined };
 }
 
-/** Waits, for up to `waitMs`, until the server answers and is not a standby. */
+/** Waits, for up to `waitMs`, until the server answers and is not a standby. Returns its URL: see `Seen`. */
 async function untilAvailable(
   name: string,
-  url: string,
+  given: string,
   { log, waitMs, signal, mayBeStandby = false }: Patience,
-): Promise<void> {
+): Promise<string> {
   const deadline = performance.now() + waitMs;
+  let url = given;
   for (let attempt = 1; ; attempt += 1) {
-    const fault = await lookAt({ url }, mayBeStandby);
+    const seen = await lookAt(url, mayBeStandby);
     signal?.throwIfAborted();
-    if (fault === undefined) {
-      if (attempt > 1) log.info(`${name}: the database is available`);
-      return;
+    if ('url' in seen) {
+      if (seen.url === url) {
+        if (attempt > 1 && url === given) log.info(`${name}: the database is available`);
+        return url;
+      }
+      ({ url } = seen);
+      log.info(`${name}: the server is a worker of a cluster; its coordinator is ${new URL(url).host}`);
+      continue;
     }
-    if (fault.isHopeless || performance.now() >= deadline)
-      throw new OpenError(`${name}: the database is not available: ${fault.reason}.`);
+    if (seen.isHopeless || performance.now() >= deadline)
+      throw new OpenError(`${name}: the database is not available: ${seen.reason}.`);
     if (attempt === 1)
       log.warn(
-        `${name}: the database is not available: ${fault.reason}. Waiting for up to ${Math.round(waitMs / 1_000)} seconds.`,
+        `${name}: the database is not available: ${seen.reason}. Waiting for up to ${Math.round(waitMs / 1_000)} seconds.`,
       );
     await sleep(LIMITS.databaseStartPollMs, undefined, { ...(signal && { signal }) });
   }

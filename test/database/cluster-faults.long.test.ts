@@ -47,9 +47,10 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
   let loads: Load[] = [];
   let round = 0;
 
-  const startNode = (): Promise<FerryProcess> =>
+  /** A node that is given another server finds the coordinator. */
+  const startNode = ({ server } = coordinator): Promise<FerryProcess> =>
     startFerry({
-      DATABASE_URL: `postgres://postgres@${coordinator.server}/${NAME}`,
+      DATABASE_URL: `postgres://postgres@${server}/${NAME}`,
       FERRY_DATA_DIR: dataDir,
     });
   const askCoordinator = (...statements: readonly string[]): Promise<object[]> =>
@@ -155,7 +156,7 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
       await until('workers have prepared', async () => (await preparedOn(workers)) > 0, 0);
       await node.end('SIGKILL');
       await endLoads();
-      node = await startNode();
+      node = await startNode(servers[kill % servers.length]);
     }
   });
 
