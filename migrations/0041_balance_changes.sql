@@ -29,3 +29,8 @@ begin
   perform confirm(changed = expected, 'a balance');
 end
 $$;
+
+-- Whether a transaction of the server that has the row is still running: on a cluster, each server has transactions of its own.
+create function is_running(id xid) returns boolean language sql stable as $$
+  select exists (select from pg_locks where locktype = 'transactionid' and granted and transactionid = id)
+$$;

@@ -1,3 +1,4 @@
+import { LIMITS } from '../limits.ts';
 import type { Connection, Queryable } from './database.ts';
 
 /**
@@ -56,6 +57,17 @@ export async function undistributed(connection: Connection): Promise<readonly Di
   );
   const names = new Set(rows.map((row) => row.name));
   return TABLES.filter(({ name }) => !names.has(name));
+}
+
+/**
+ * A statement that waits for a lock on another server does so with the settings of its session there. Without rights to the database, it
+ * waits until the whole statement has taken too long.
+ */
+export async function limitLockWaits(connection: Queryable): Promise<void> {
+  await connection.query(
+    `select run_command_on_workers(format(
+       'set citus.enable_ddl_propagation = off; alter database %I set lock_timeout = ${LIMITS.lockTimeoutMs}', current_database()))`,
+  );
 }
 
 /** Distributes a table, with its rows; in a transaction. */

@@ -3,7 +3,7 @@ import { LIMITS } from '../limits.ts';
 import { ADVISORY_LOCKS, tryAdvisoryLock } from './advisory-locks.ts';
 import { describeSessions, terminateBlockers, unlockedNodes, watchBlockers } from './blockers.ts';
 import type { Connection, Database } from './database.ts';
-import { distribute, isOnCluster, undistributed } from './distribution.ts';
+import { distribute, isOnCluster, limitLockWaits, undistributed } from './distribution.ts';
 import {
   type Applied,
   checkHistory,
@@ -142,6 +142,7 @@ async function distributeTables(migrator: Migrator, say: Progress, isAlone: bool
     say(`distributing ${one.name} over the servers of the cluster`);
     await apply(migrator, `distributing ${one.name}`, [() => distribute(connection, one)], say);
   }
+  if (tables.length > 0) await limitLockWaits(connection);
 }
 
 /** What `migrate` would apply. Changes nothing. */

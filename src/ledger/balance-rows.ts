@@ -101,15 +101,23 @@ export async function createMissingBalances(database: Queryable, keys: readonly 
   );
 }
 
+const lockedNow = (isRunning: string): string => `select b.profile_id, b.asset, b.xmax::text as holder
+  from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset) join balances b using (profile_id, asset)
+  where ${isRunning}`;
+const LOCKED_NOW: Statement = {
+  plain: lockedNow(
+    `b.xmax in (select transactionid from pg_locks where locktype = 'transactionid' and granted)`,
+  ),
+  distributed: lockedNow('is_running(b.xmax)'),
+};
+
 /** Those of these balances that a transaction has locked right now, each with the id of that transaction. */
 export async function lockedBalances(
   database: Queryable,
   keys: readonly BalanceKey[],
 ): Promise<Map<string, string>> {
   const rows = await database.query<{ profile_id: string; asset: string; holder: string }>(
-    `select b.profile_id, b.asset, b.xmax::text as holder
-     from unnest($1::uuid[], $2::text[]) as wanted (profile_id, asset) join balances b using (profile_id, asset)
-     where b.xmax in (select transactionid from pg_locks where locktype = 'transactionid' and granted)`,
+    LOCKED_NOW,
     columns(keys, { profileId: 'uuid', asset: 'text' }),
   );
   return new Map(rows.map((row) => [balanceKeyText(row.profile_id, row.asset), row.holder]));

@@ -5,7 +5,7 @@ import type { Views } from '../../src/database/queryable.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { auditEverything } from '../../src/ledger/audit.ts';
 import { auditIncrement } from '../../src/ledger/audit-increments.ts';
-import { lockBalances } from '../../src/ledger/balance-rows.ts';
+import { lockBalances, lockedBalances } from '../../src/ledger/balance-rows.ts';
 import { entriesOf, systemEntriesOf } from '../../src/ledger/entries.ts';
 import { usedKeys } from '../../src/ledger/store.ts';
 import { listTransfers } from '../../src/transfers/list-store.ts';
@@ -123,10 +123,12 @@ describe('in a history with records of all kinds', () => {
     const compared = await compare(world.database, async (both) => {
       await entriesOf(both, made.ada, 'USD', ['available', 'held'], page!);
       await systemEntriesOf(both, 'clearing:wire', 'USD', page!);
-      await lockBalances(both as never, [
+      const locked = [
         { profileId: made.ada, asset: 'USD' },
         { profileId: made.bob, asset: 'USD' },
-      ]);
+      ];
+      await lockBalances(both as never, locked);
+      expect((await lockedBalances(both, locked)).size).toBe(2);
       await usedKeys(both, new Map([['x', key as never]]));
       const [used] = await both.query<{ customer_id: string; space: string; ref_id: string }>(
         'select customer_id, space, ref_id from idempotency_keys limit 1',
@@ -134,7 +136,14 @@ describe('in a history with records of all kinds', () => {
       const { customer_id: customerId, space, ref_id: refId } = used!;
       await usedKeys(both, new Map([['y', { ...key, customerId, space, refId } as never]]));
     });
-    expect(compared.map(({ rows }) => rows > 0)).toEqual([true, expect.any(Boolean), true, false, true]);
+    expect(compared.map(({ rows }) => rows > 0)).toEqual([
+      true,
+      expect.any(Boolean),
+      true,
+      true,
+      false,
+      true,
+    ]);
   });
 
   it('the audit, also of a history that was forged in every way', async () => {

@@ -1,5 +1,6 @@
 import { inject } from 'vitest';
 import type { Database, DatabaseAddress } from '../../src/database/database.ts';
+import { limitLockWaits } from '../../src/database/distribution.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { administer } from './administer.ts';
 import { addressOf, makeTemplate, on } from './cluster.ts';
@@ -43,6 +44,8 @@ export async function createTestDatabase(template = 'template_ferry'): Promise<T
   await onAll(`create database ${name} template ${template}`);
   const address = { ...postgres, database: name };
   const database = connectUnlocked(address);
+  // A setting of the database, which is not copied with it.
+  if (servers.length > 0 && template !== 'template1') await database.transaction(limitLockWaits);
   return {
     database,
     address,
