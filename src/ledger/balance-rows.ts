@@ -169,9 +169,10 @@ const APPLY_CHANGES = `select apply_balance_changes($1, $2), confirm(${isTimely(
  * Changes balances without locking them first, provided that each still has its cached values, and that the node's estimate
  * of the time is neither ahead of the clock nor far behind it; otherwise the transaction fails. The instant of a balance alone does not
  * identify its version: the effects of a failed batch of this node stay cached for a moment, and another node may have changed the
- * balance at the same instant. Returns the database's time.
+ * balance at the same instant. Returns the database's time. Throws before anything is sent if a value cannot be sent: the commit is not
+ * sent then.
  */
-export async function changeBalances(
+export function changeBalances(
   tx: Transaction,
   rows: readonly BalanceRow[],
   before: (row: BalanceRow) => Version,
@@ -191,8 +192,7 @@ export async function changeBalances(
     sorted.map((row) => ({ batchId, row, before: before(row) })),
   );
   const applied = tx.query<{ now_ns: bigint }>(APPLY_CHANGES, [batchId, rows.length, nowNs]);
-  await Promise.all([copied, applied]);
-  return applied;
+  return Promise.all([copied, applied]).then(([, answer]) => answer);
 }
 
 /** Ids of batches begin with their time. */

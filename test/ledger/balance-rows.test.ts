@@ -124,6 +124,28 @@ describe.each(FORMS)('rows of balances, %s', (_, shards) => {
     },
   );
 
+  it('are not sent at all if one cannot be: the statements after it would be committed without it', async () => {
+    const before = await stored();
+    const version = { available: 0n, held: 0n, movedAtNs: 0n };
+    const broken = [...before, { ...before[0]!, available: 'much' as never }];
+    await inside(async (tx) => {
+      const sent: string[] = [];
+      const watched: Transaction = {
+        ...tx,
+        query: (statement, parameters) => {
+          sent.push(String(statement));
+          return tx.query(statement, parameters);
+        },
+        copy: (messages) => {
+          sent.push(messages.statement);
+          return tx.copy(messages);
+        },
+      };
+      expect(() => changeBalances(watched, broken, () => version, 0n, newId())).toThrow(TypeError);
+      expect(sent).toEqual([]);
+    });
+  });
+
   it('of changes that were applied are deleted after a while, on a cluster', async () => {
     const { database } = test;
     const old = `01900000${newId().slice(8)}`;
