@@ -133,7 +133,7 @@ describe.each(FORMS)('rows of balances, %s', (_, shards) => {
       const watched: Transaction = {
         ...tx,
         query: (statement, parameters) => {
-          sent.push(String(statement));
+          sent.push(JSON.stringify(statement));
           return tx.query(statement, parameters);
         },
         copy: (messages) => {
