@@ -227,6 +227,8 @@ async function untilAvailable(
         if (attempt > 1 && url === given) log.info(`${name}: the database is available`);
         return url;
       }
+      if (url !== given)
+        throw new OpenError(`${name}: the servers of the cluster do not agree on their coordinator.`);
       ({ url } = seen);
       log.info(`${name}: the server is a worker of a cluster; its coordinator is ${new URL(url).host}`);
       continue;

@@ -41,7 +41,7 @@ describe('an increment', () => {
     expect((await checkpoints()).map((one) => one.entries)).toEqual([20n, 30n]);
   });
 
-  it('waits until another audit has ended, if it is told to', async () => {
+  it('waits for the end of another audit, with `wait`', async () => {
     const other = await test.database.reserve();
     onTestFinished(() => other.discard());
     await other.query(`select pg_advisory_lock(${ADVISORY_LOCKS.audit})`);
