@@ -37,9 +37,10 @@ import {
   STEP_NS,
 } from '../support/history.ts';
 import { createPlanCheck, type Look, PAGE_LIMIT, pagesOf, SHOWN } from '../support/plans.ts';
+import { rounds } from '../support/rounds.ts';
 import { testVault } from '../support/vault.ts';
 
-const ROWS = 20_000;
+const ROWS = rounds(8_000, 20_000);
 
 let test: TestDatabase;
 let plans: Awaited<ReturnType<typeof createPlanCheck>>;

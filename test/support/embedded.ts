@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, inject, vi } from 'vitest';
 import { connectDatabase } from '../../src/database/database.ts';
@@ -10,7 +9,7 @@ import {
   type EmbeddedServer,
   startEmbedded,
 } from '../../src/database/embedded/server.ts';
-import { copyDataDir } from './data-dir.ts';
+import { copyDataDir, makeDirForData } from './data-dir.ts';
 
 /** Real embedded servers, each stopped after its test. */
 
@@ -22,7 +21,7 @@ export const owners: ChildProcess[] = [];
 export const logged: string[] = [];
 
 export function makeDir(): string {
-  const path = mkdtempSync(join(tmpdir(), 'ferry-embedded-'));
+  const path = makeDirForData();
   chmodSync(path, 0o711); // the server's user has to pass through when we are root
   directories.push(path);
   return path;

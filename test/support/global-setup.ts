@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import type { TestProject } from 'vitest/node';
 import { connectDatabase } from '../../src/database/database.ts';
 import { startEmbedded } from '../../src/database/embedded/server.ts';
@@ -9,7 +7,7 @@ import { openForService } from '../../src/database/open.ts';
 import { NO_LOG } from '../../src/database/reach.ts';
 import { administer, type Server } from './administer.ts';
 import { addressOf, type Cluster, createOnCluster, findCluster, makeTemplate, on } from './cluster.ts';
-import { copyDataDir } from './data-dir.ts';
+import { copyDataDir, makeDirForData, removeOldDirs } from './data-dir.ts';
 import { CONNECTIONS_MIN, forwardTo } from './given-server.ts';
 
 declare module 'vitest' {
@@ -48,15 +46,16 @@ type RunningServer = Server & {
 
 /** As the first start of a service makes it: that takes five seconds of processor time, so the run does it once. */
 async function prepareDataDir(): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'ferry-prepared-'));
+  const dataDir = makeDirForData();
   const opened = await openForService({ databaseUrl: undefined, dataDir }, { log: NO_LOG });
   await opened.close();
   return dataDir;
 }
 
 async function startOwn(): Promise<RunningServer> {
+  removeOldDirs();
   const preparedDataDir = await prepareDataDir();
-  const dataDir = await mkdtemp(join(tmpdir(), 'ferry-test-'));
+  const dataDir = makeDirForData();
   copyDataDir(preparedDataDir, dataDir);
   const { socketDir, port, user, stop } = await startEmbedded({ dataDir, log: () => undefined, settings });
   return {

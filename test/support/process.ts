@@ -1,10 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { runCommand } from '../../src/cli/run.ts';
 import { connectDatabase, type Database, type DatabaseAddress } from '../../src/database/database.ts';
 import type { SandboxFile } from '../../src/sandbox/demo.ts';
+import { makeDirForData } from './data-dir.ts';
 import { until } from './until.ts';
 
 /** The service as its users run it: a separate process with its own embedded server. */
@@ -23,7 +24,7 @@ export type Finished = { code: number; stdout: string; stderr: string };
 
 /** Empty: a service that starts on it creates a database first. */
 export function makeDataDir(): string {
-  return mkdtempSync(join(tmpdir(), 'ferry-process-'));
+  return makeDirForData();
 }
 
 /** Only the search path of this process's environment, the password of the test server, and any free port. */

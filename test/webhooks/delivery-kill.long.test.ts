@@ -9,13 +9,12 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { emit } from '../support/events.ts';
 import { createTestWritePath } from '../support/ledger.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
-import { rounds } from '../support/rounds.ts';
 import { until } from '../support/until.ts';
 
 const ENDPOINTS = 10;
-const RESOURCES = rounds(40, 250);
+const RESOURCES = 250;
 const STEPS = 4;
-const KILLS = rounds(3, 12);
+const KILLS = 12;
 const WORKERS = 3;
 
 let test: TestDatabase;

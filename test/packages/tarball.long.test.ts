@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makePreparedDataDir } from '../support/prepared-data-dir.ts';
 import { removeDataDir, startFerry } from '../support/process.ts';
-import { IS_LONG } from '../support/rounds.ts';
 import { installFromCheckout, ROOT } from './installed.ts';
 
 describe('npm pack', () => {
@@ -73,7 +72,7 @@ describe('ferry under node_modules, where Node strips no types', () => {
   });
 
   // Types are stripped at every start: that takes seven seconds.
-  it.runIf(IS_LONG)('serves, with the workers that make the API reference', async () => {
+  it('serves, with the workers that make the API reference', async () => {
     const process = await startFerry({ FERRY_DATA_DIR: dataDir }, [ferry, 'serve']);
     try {
       const reference = await fetch(`${process.url}/docs/js/scalar.js`);
