@@ -50,21 +50,24 @@ describe('starting', () => {
     expect(await ask(second, 'show max_connections')).toBe('20');
   });
 
-  test('leftovers of a killed initdb are removed, and the work of a running process is kept', async () => {
-    const dataDir = makeDir();
-    const dead = join(dataDir, 'postgres.new-999999999-abc-1');
-    const earlierLife = join(dataDir, `postgres.new-${process.pid}-abc-1`);
-    const inProgress = join(dataDir, `postgres.new-${process.ppid}-abc-1`);
-    const forgotten = join(dataDir, `postgres.new-${process.ppid}-old-1`);
-    for (const path of [dead, earlierLife, inProgress, forgotten]) {
-      mkdirSync(path);
-      writeFileSync(join(path, 'PG_VERSION'), '18\n');
-    }
-    utimesSync(forgotten, 1, 1);
-    await start(dataDir);
-    const left = readdirSync(dataDir).filter((name) => name.includes('.new-'));
-    expect(left).toEqual([`postgres.new-${process.ppid}-abc-1`]);
-  });
+  test.runIf(IS_LONG)(
+    'leftovers of a killed initdb are removed, and the work of a running process is kept',
+    async () => {
+      const dataDir = makeDir();
+      const dead = join(dataDir, 'postgres.new-999999999-abc-1');
+      const earlierLife = join(dataDir, `postgres.new-${process.pid}-abc-1`);
+      const inProgress = join(dataDir, `postgres.new-${process.ppid}-abc-1`);
+      const forgotten = join(dataDir, `postgres.new-${process.ppid}-old-1`);
+      for (const path of [dead, earlierLife, inProgress, forgotten]) {
+        mkdirSync(path);
+        writeFileSync(join(path, 'PG_VERSION'), '18\n');
+      }
+      utimesSync(forgotten, 1, 1);
+      await start(dataDir);
+      const left = readdirSync(dataDir).filter((name) => name.includes('.new-'));
+      expect(left).toEqual([`postgres.new-${process.ppid}-abc-1`]);
+    },
+  );
 
   test('two processes that start on an empty directory at once share one server', async () => {
     const dataDir = makeDir();

@@ -152,16 +152,19 @@ describe('a broken adapter', () => {
     await adapter.close();
   });
 
-  it.each(Object.entries(DEFECTS))('that %s fails with a sentence that says so', async (defect, sentence) => {
-    const adapter = await startBreakableAdapter(defect as Defect);
-    const verdicts = await verdictsOf(adapter.url, defect === 'never ends a payment' ? 1_000 : undefined);
-    const violated = verdicts.filter(({ result }) => result === 'violated');
-    expect(violated.map(({ rule, found }) => `${rule}: ${found}`)).toContainEqual(
-      expect.stringContaining(sentence),
-    );
-    for (const { todo } of violated) expect(todo).toMatch(/^([A-Z]|completed).*[.]$/);
-    await adapter.close();
-  });
+  it.each(Object.entries(DEFECTS).filter((_, index) => IS_LONG || index % 3 === 0))(
+    'that %s fails with a sentence that says so',
+    async (defect, sentence) => {
+      const adapter = await startBreakableAdapter(defect as Defect);
+      const verdicts = await verdictsOf(adapter.url, defect === 'never ends a payment' ? 1_000 : undefined);
+      const violated = verdicts.filter(({ result }) => result === 'violated');
+      expect(violated.map(({ rule, found }) => `${rule}: ${found}`)).toContainEqual(
+        expect.stringContaining(sentence),
+      );
+      for (const { todo } of violated) expect(todo).toMatch(/^([A-Z]|completed).*[.]$/);
+      await adapter.close();
+    },
+  );
 
   it('ends the command with 1, as text and as JSON', async () => {
     const adapter = await startBreakableAdapter('does not check timestamps');

@@ -10,6 +10,7 @@ import { createTestDatabase, unguarded } from '../support/database.ts';
 import { openingBalance } from '../support/funding.ts';
 import { assets, createTestWritePath } from '../support/ledger.ts';
 import { createWorld, type World } from '../support/payouts.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { type Forgery, forgeries, minted } from './forgeries.ts';
 import { type History, makeHistory } from './forgery-world.ts';
 
@@ -106,8 +107,11 @@ describe('the audit finds, and names the row:', () => {
     rolledBack(copied.database, async (database) => {
       const forged = forgeries(recent).find((one) => one.title === title)!;
       await forge(database, forged.sql);
-      expect((await increment(database)).violations).toEqual(naming(forged));
-      expect((await auditEverything(database, assets)).violations).toEqual(naming(forged));
+      // An audit takes most of the time. In a quick run the two take turns.
+      const isFirst = TITLES.indexOf(title) % 2 === 0;
+      if (IS_LONG || isFirst) expect((await increment(database)).violations).toEqual(naming(forged));
+      if (IS_LONG || !isFirst)
+        expect((await auditEverything(database, assets)).violations).toEqual(naming(forged));
     }),
   );
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { auditLog, type Eye, type Eyes, vote } from './four-eyes.ts';
 import type { PrivilegedCase, PrivilegedWorld } from './privileged-cases.ts';
+import { IS_LONG } from './rounds.ts';
 import { expectProblem, type TestService } from './service.ts';
 import { until } from './until.ts';
 
@@ -53,6 +54,13 @@ export function fourEyesTable(stage: () => Stage) {
 
   const describeCases = (cases: readonly PrivilegedCase[]) =>
     describe.each(cases)('$action', (one) => {
+      /** In a quick run each action has a third of these tests, and all of them together have all, several times. */
+      let number = cases.indexOf(one);
+      const inTurn = (title: string, work: () => Promise<void>): void => {
+        number += 1;
+        it.runIf(IS_LONG || number % 3 === 0)(title, work);
+      };
+
       it('waits until somebody else approves it, and is then executed once, with a record', async () => {
         const { approval, before, effect } = await propose(one);
         const { status, body } = await voteOn(stage().eyes.approver, approval);
@@ -75,28 +83,28 @@ export function fourEyesTable(stage: () => Stage) {
         expect(executed.before).toEqual(proposed.after);
       });
 
-      it('cannot be approved by its maker', async () => {
+      inTurn('cannot be approved by its maker', async () => {
         const { approval, before, effect } = await propose(one);
         expectProblem(await voteOn(makerOf(one), approval), 403, 'forbidden');
         await expectRecorded(makerOf(one), approval.id, 'forbidden');
         expect(await effect()).toEqual(before);
       });
 
-      it('cannot be approved by a second client of the same person', async () => {
+      inTurn('cannot be approved by a second client of the same person', async () => {
         const { approval, before, effect } = await propose(one);
         expectProblem(await voteOn(stage().eyes.second, approval), 403, 'forbidden');
         await expectRecorded(stage().eyes.second, approval.id, 'forbidden');
         expect(await effect()).toEqual(before);
       });
 
-      it('cannot be approved without the scope', async () => {
+      inTurn('cannot be approved without the scope', async () => {
         const { approval, before, effect } = await propose(one);
         expectProblem(await voteOn(stage().eyes.reader, approval), 403, 'insufficient-scope');
         await expectRecorded(stage().eyes.reader, approval.id, 'insufficient-scope');
         expect(await effect()).toEqual(before);
       });
 
-      it('cannot be approved after it expired', async () => {
+      inTurn('cannot be approved after it expired', async () => {
         const { approval, before, effect } = await propose(one);
         await stage().service.database.query('update approvals set expires_at_ns = 1 where id = $1', [
           approval.id,
@@ -112,7 +120,7 @@ export function fourEyesTable(stage: () => Stage) {
         expect(await effect()).toEqual(before);
       });
 
-      it('cannot be approved with another digest, nor if what is stored was changed', async () => {
+      inTurn('cannot be approved with another digest, nor if what is stored was changed', async () => {
         const { approval, before, effect } = await propose(one);
         const other = { ...approval, digest: `${approval.digest.slice(0, -1)}_` };
         expectProblem(await voteOn(stage().eyes.approver, other), 409, 'digest-mismatch');
@@ -124,7 +132,7 @@ export function fourEyesTable(stage: () => Stage) {
         expect(await effect()).toEqual(before);
       });
 
-      it('counts every approver once, and is not executed before the quorum', async () => {
+      inTurn('counts every approver once, and is not executed before the quorum', async () => {
         const { approval, before, effect } = await propose(one);
         await stage().service.database.query('update approvals set quorum = 2 where id = $1', [approval.id]);
         expect((await voteOn(stage().eyes.approver, approval)).body).toMatchObject({ status: 'PENDING' });
@@ -137,7 +145,7 @@ export function fourEyesTable(stage: () => Stage) {
         expect(await effect()).not.toEqual(before);
       });
 
-      it('can be rejected, and is then never executed', async () => {
+      inTurn('can be rejected, and is then never executed', async () => {
         const { approval, before, effect } = await propose(one);
         expect((await voteOn(stage().eyes.approver, approval, 'reject')).body).toMatchObject({
           status: 'REJECTED',
@@ -149,7 +157,7 @@ export function fourEyesTable(stage: () => Stage) {
         expect(await effect()).toEqual(before);
       });
 
-      it('is executed once if two last approvals come at the same time', async () => {
+      inTurn('is executed once if two last approvals come at the same time', async () => {
         const { approval, before, effect } = await propose(one);
         const answers = await Promise.all([
           voteOn(stage().eyes.approver, approval),
