@@ -291,7 +291,6 @@ describe('the configuration file of the documentation', () => {
   });
 });
 
-// The quick run starts one in start-stop.test.ts, and reads the example in rail-guide.test.ts.
 describe('a start script of the operator', () => {
   it('as in the documentation gives production its rails, without any warning', async () => {
     const test = await createTestDatabase();

@@ -13,7 +13,6 @@ import {
   serverPid,
   startFerry,
 } from '../support/process.ts';
-import { IS_LONG, rounds } from '../support/rounds.ts';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -76,7 +75,7 @@ describe("on the machine's own node", () => {
     expect(await Promise.all(codes)).toEqual([2, 1]);
   });
 
-  it.each((['SIGTERM', 'SIGINT'] as const).slice(0, rounds(1, 2)))(
+  it.each(['SIGTERM', 'SIGINT'] as const)(
     'ferry serve runs on the pinned Node and exits with 0 on %s',
     async (signal) => {
       const { child, ended, output } = start('serve');
@@ -93,7 +92,7 @@ describe("on the machine's own node", () => {
     },
   );
 
-  it.runIf(IS_LONG)('a killed ferry serve exits with the code that a shell would report', async () => {
+  it('a killed ferry serve exits with the code that a shell would report', async () => {
     const { child, ended, output } = start('serve');
     await expect.poll(output).toContain('listens on http');
     process.kill(worker(child.pid!), 'SIGKILL');
@@ -102,8 +101,7 @@ describe("on the machine's own node", () => {
     expect(await start('verify').ended).toBe(0);
   });
 
-  // The quick run starts the service with npm in start-stop.test.ts.
-  it.runIf(IS_LONG)('npx finds ferry from the root of the project', async () => {
+  it('npx finds ferry from the root of the project', async () => {
     const { PATH = '', HOME = dataDir } = process.env;
     // With any node first in the path, as on a machine where only npm is installed.
     const machine = PATH.split(':').filter((part) => !part.includes('node_modules'));

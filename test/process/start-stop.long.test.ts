@@ -20,7 +20,6 @@ import {
   tokenFrom,
   urlOf,
 } from '../support/process.ts';
-import { rounds } from '../support/rounds.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const FERRY = join(ROOT, 'bin/ferry.js');
@@ -177,19 +176,16 @@ describe('every documented way to start', () => {
     ['npx ferry serve', ['npx', 'ferry', 'serve']],
     ['npx node with a start script', ['npx', 'node', startFile('own', '')]],
   ];
-  it.each(ways.slice(0, rounds(1, ways.length)))(
-    'stops at SIGTERM and leaves no process behind: %s',
-    async (_title, [command, ...args]) => {
-      const node = start(command!, args, { FERRY_DATA_DIR: dataDir });
-      await expect.poll(node.output).toMatch(/listens on http/);
-      started.push(...familyOf(node.child.pid!));
-      // npm, the service, and the processes of its database.
-      expect(started.length).toBeGreaterThan(3);
-      node.child.kill('SIGTERM');
-      await node.ended;
-      await expect.poll(() => started.filter(isRunning)).toEqual([]);
-      expect(node.output()).toContain('"msg":"stopping"');
-      expect(node.output()).not.toContain('stopping took too long');
-    },
-  );
+  it.each(ways)('stops at SIGTERM and leaves no process behind: %s', async (_title, [command, ...args]) => {
+    const node = start(command!, args, { FERRY_DATA_DIR: dataDir });
+    await expect.poll(node.output).toMatch(/listens on http/);
+    started.push(...familyOf(node.child.pid!));
+    // npm, the service, and the processes of its database.
+    expect(started.length).toBeGreaterThan(3);
+    node.child.kill('SIGTERM');
+    await node.ended;
+    await expect.poll(() => started.filter(isRunning)).toEqual([]);
+    expect(node.output()).toContain('"msg":"stopping"');
+    expect(node.output()).not.toContain('stopping took too long');
+  });
 });
