@@ -6,7 +6,7 @@ import type { DatabaseAddress } from '../../src/database/database.ts';
 
 /** What happens to the next COMMIT. */
 export type CommitFault =
-  /** The server commits; its answer is lost with the connection. With `isLast`, the proxy accepts no connection after it. */
+  /** The server commits; its answer is lost with the connection. With `isLast`, no other connection is left, and none accepted. */
   | { readonly kind: 'answer-lost'; readonly isLast?: true }
   /** The connection breaks before the COMMIT reaches the server. */
   | { readonly kind: 'never-sent' }
@@ -93,6 +93,8 @@ export async function startProxy(
       isDropping = true;
       if (fault.kind === 'answer-lost') {
         isClosed = fault.isLast === true;
+        for (const socket of isClosed ? sockets : [])
+          if (socket !== client && socket !== upstream) socket.destroy();
         upstream.write(data);
       } else client.destroy();
       if (fault.kind === 'never-sent') upstream.destroy();
