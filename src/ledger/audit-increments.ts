@@ -14,7 +14,13 @@ import {
   storeCheckpoint,
 } from './audit-checkpoints.ts';
 import { type Units, unitsIn, type Violation } from './audit-checks.ts';
-import { auditFewRecords, auditSlice, auditSystemBalances, sweepBalances } from './audit-slice.ts';
+import {
+  type AuditedDatabase,
+  auditFewRecords,
+  auditSlice,
+  auditSystemBalances,
+  sweepBalances,
+} from './audit-slice.ts';
 
 /**
  * The incremental audit: from the last checkpoint to the present, in short slices. Its cost follows what is new. Slices that
@@ -107,7 +113,7 @@ async function sliceEnd(database: Queryable, wanted: Slice): Promise<Instant> {
 }
 
 type Run = {
-  readonly database: Queryable;
+  readonly database: AuditedDatabase;
   readonly units: Units;
   readonly violations: Violation[];
   readonly signal: AbortSignal | undefined;
@@ -232,7 +238,7 @@ export type Thoroughness = {
 };
 
 async function increment(
-  database: Queryable,
+  database: AuditedDatabase,
   assets: Assets,
   options: Thoroughness,
 ): Promise<IncrementalReport> {
@@ -277,7 +283,8 @@ export async function auditIncrement(
     if (!row!.locked) return undefined;
     // The plan depends on how long the slice is: one for all slices would compare each entry with every other.
     await connection.query('set plan_cache_mode = force_custom_plan');
-    return await increment(connection, assets, options);
+    const { query, vault } = connection;
+    return await increment({ query, vault, transaction: database.transaction }, assets, options);
   } finally {
     // Closing the connection releases the lock.
     connection.discard();

@@ -1,5 +1,6 @@
 import { plainArray } from '../database/array.ts';
-import type { Queryable } from '../database/database.ts';
+import type { Database, Queryable } from '../database/database.ts';
+import { isOnCluster } from '../database/distribution.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
 import {
@@ -187,12 +188,28 @@ export async function auditSlice(
   return { violations, entries, totals, place: lastPlace ?? place };
 }
 
-/** The service's own accounts: the audited entries and the ones after them make the stored balance. */
-export function auditSystemBalances(
-  database: Queryable,
-  { untilNs, totals }: Pick<Progress, 'untilNs' | 'totals'>,
+/** The connection of an audit, and transactions on others. */
+export type AuditedDatabase = Queryable & Pick<Database, 'transaction'>;
+
+/**
+ * The service's own accounts: the audited entries and the ones after them make the stored balance. On a cluster these are on different
+ * servers, and under load there is always a commit that has reached only some of them. So what is found there is looked at again while
+ * nobody posts to these accounts: the lock waits for the commits under way, on all servers.
+ */
+export async function auditSystemBalances(
+  database: AuditedDatabase,
+  progress: Pick<Progress, 'untilNs' | 'totals'>,
   units: Units,
 ): Promise<Violation[]> {
+  const found = await runCheck(database, ...systemCheck(progress, units), 1);
+  if (found.length === 0 || !(await isOnCluster(database))) return found;
+  return database.transaction(async (tx) => {
+    await tx.query('lock table system_deltas in share mode');
+    return runCheck(tx, ...systemCheck(progress, units), 1);
+  });
+}
+
+function systemCheck({ untilNs, totals }: Pick<Progress, 'untilNs' | 'totals'>, units: Units) {
   const own = totals.filter(({ account }) => account !== 'available' && account !== 'held');
   const check = systemBalanceEquals(`(
     select account, asset, sum(units) as units
@@ -200,7 +217,7 @@ export function auditSystemBalances(
           union all
           select account, asset, delta from entries where balance_after is null and at_ns > $1) as parts
     group by account, asset)`);
-  return runCheck(database, check, units, [untilNs, JSON.stringify(own)]);
+  return [check, units, [untilNs, JSON.stringify(own)]] as const;
 }
 
 /** Records of which there are few are checked every time. */
