@@ -34,8 +34,11 @@ export async function findCandidate(
                        (select count(*) from chain_versions v where v.assignment_id = a.id)::integer as versions
                 from chain_assignments a where a.network = $1 and ${where}`;
   const values = [network, 'id' in which ? which.id : which.key];
-  const [row] = await database.query<Candidate>(lock === 'lock' ? `${text} for update of a` : text, values);
-  return row;
+  if (lock === 'read') return (await database.query<Candidate>(text, values))[0];
+  const [locked] = await database.query<Candidate>(`${text} for update of a`, values);
+  // Read again: while it waited for the lock, a version may have been added, or the payment may have got another assignment.
+  const [row] = await database.query<Candidate>(text, values);
+  return row?.id === locked?.id ? row : findCandidate(database, network, which, lock);
 }
 
 /** Nothing of it was signed, and nothing will be: its coins are free, the payments fail or wait again. */

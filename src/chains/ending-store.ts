@@ -56,7 +56,16 @@ async function writeEnd(tx: Transaction, end: AssignmentEnd): Promise<void> {
   }
 }
 
-/** Loading locks the rows until commit. */
+/**
+ * Until commit. What is to be known about them is read by a later statement: one that waits for a lock sees other tables as they were
+ * before it waited, so it would miss a version that was added meanwhile.
+ */
+export async function lockAssignments(tx: Transaction, ids: readonly string[]): Promise<void> {
+  await tx.query('select from chain_assignments where id = any ($1::uuid[]) order by id for update', [
+    plainArray(ids),
+  ]);
+}
+
 export const assignmentEnds: Table<AssignmentEnd> = {
   name: 'chain_assignments',
   record: ({ id, state, detail, txHash, feeUnits }, { recordedAt: at }) => [
@@ -75,9 +84,10 @@ export const assignmentEnds: Table<AssignmentEnd> = {
     }),
   ],
   async load(tx, ids) {
+    await lockAssignments(tx, ids);
     const rows = await tx.query<{ id: string; state: AssignmentState; versions: number }>(
       `select a.id, a.state, (select count(*) from chain_versions v where v.assignment_id = a.id)::integer as versions
-       from chain_assignments a where a.id = any ($1::uuid[]) order by a.id for update of a`,
+       from chain_assignments a where a.id = any ($1::uuid[])`,
       [plainArray(ids)],
     );
     return new Map(rows.map((row) => [row.id, row]));

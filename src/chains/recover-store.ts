@@ -6,7 +6,7 @@ import type { Instant } from '../kernel/instant.ts';
 import type { NewAssignment } from './assignment-store.ts';
 import { releaseCoins } from './coin-store.ts';
 import type { Draft } from './driver.ts';
-import type { AssignmentState } from './ending-store.ts';
+import { type AssignmentState, lockAssignments } from './ending-store.ts';
 
 /** What the database knows about assignments and payments that the signer has signed. */
 
@@ -26,10 +26,11 @@ export async function knownAssignments(
   tx: Transaction,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, KnownAssignment>> {
+  await lockAssignments(tx, ids);
   const rows = await tx.query<KnownAssignment>(
     `select a.id, a.state,
             coalesce((select jsonb_agg(v.hash) from chain_versions v where v.assignment_id = a.id), '[]') as hashes
-     from chain_assignments a where a.id = any ($1::uuid[]) order by a.id for update of a`,
+     from chain_assignments a where a.id = any ($1::uuid[])`,
     [plainArray(ids)],
   );
   return new Map(rows.map((row) => [row.id, row]));

@@ -124,7 +124,9 @@ export async function nowOf(tx: Queryable): Promise<Instant> {
 
 /** Locked until the transaction ends: one change of a person, and one sign-in, after the other. */
 export async function lockPerson(tx: Transaction, id: string): Promise<Person | undefined> {
-  const [row] = await tx.query<Row>(`select ${COLUMNS} from people p where p.id = $1 for update of p`, [id]);
+  // A statement that waits for a lock sees other tables as they were before it waited.
+  await tx.query('select from people where id = $1 for update', [id]);
+  const [row] = await tx.query<Row>(`select ${COLUMNS} from people p where p.id = $1`, [id]);
   return row && opened(tx.vault(), row);
 }
 
