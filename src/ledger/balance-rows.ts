@@ -148,7 +148,7 @@ const CHANGE_BALANCES = `with changed as (
     where b.profile_id = c.profile_id and b.asset = c.asset and b.moved_at_ns = c.moved_before_ns
       and b.available = c.available_before and b.held = c.held_before
     returning 1)
-  select confirm(count(*) = $9::bigint and ${isTimely('$10')}, 'a balance or the clock'), ${CLOCK_NS} as now_ns from changed`;
+  select confirm(count(*) = $9::bigint, 'a balance'), confirm(${isTimely('$10')}, 'the clock'), ${CLOCK_NS} as now_ns from changed`;
 
 /** The same on a cluster, see migration 0041. */
 type Change = { readonly batchId: string; readonly row: BalanceRow; readonly before: Version };
