@@ -10,6 +10,8 @@ export const AUDIT_LIMITS = {
   auditFirstMs: 2_000,
   /** Entries of one slice: a statement about them takes a tenth of a second, and no snapshot is held for longer. */
   auditSliceEntriesMax: 20_000,
+  /** Late entries of a shard that are audited together. */
+  auditLateMax: 1_000,
   /** Between two slices: an audit that has to catch up leaves the database to the service for half of the time. */
   auditPauseMs: 100,
   /** On a cluster, how often a violation is looked for again before it counts, and after which pause. */

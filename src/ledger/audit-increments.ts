@@ -14,6 +14,7 @@ import {
   storeCheckpoint,
 } from './audit-checkpoints.ts';
 import { type Units, unitsIn, type Violation } from './audit-checks.ts';
+import { endOfEntries, heapOfEntries } from './audit-places.ts';
 import {
   type AuditedDatabase,
   auditFewRecords,
@@ -37,9 +38,6 @@ type Present = {
   readonly nowNs: Instant;
   /** Every transaction with an earlier instant has ended. */
   readonly closedNs: Instant;
-  readonly heap: string;
-  /** The last block of the heap. */
-  readonly place: string;
   readonly isStandby: boolean;
   /** A statement sees all servers at the same moment: on a cluster, what is being committed may be on some of them already. */
   readonly isOneSnapshot: boolean;
@@ -55,8 +53,6 @@ const presentOf = (lagMs: number, isOneSnapshot: boolean): string => `
                              where l.locktype = 'transactionid' and l.mode = 'ExclusiveLock' and l.granted
                                and a.datname = current_database() and a.backend_type = 'client backend'))
            - ${BigInt(lagMs) * NS_PER_MS} as "closedNs",
-         pg_relation_filenode('entries')::text as heap,
-         format('(%s,0)', greatest(pg_relation_size('entries') / current_setting('block_size')::bigint - 1, 0)) as place,
          pg_is_in_recovery() as "isStandby", ${isOneSnapshot} as "isOneSnapshot"`;
 
 /** Sessions of other roles do not show when their transaction began: only the lag holds for them. */
@@ -120,48 +116,30 @@ type Run = {
   readonly lagMs: number;
 };
 
-/** The last row of the heap. A separate statement: only a known place is not searched for in the whole heap. */
-async function lastPlace(database: Queryable, { place }: Present): Promise<string> {
-  const [row] = await database.query<{ last: string | null }>(
-    'select max(ctid)::text as last from entries where ctid >= $1::tid',
-    [place],
-  );
-  return row!.last ?? place;
-}
-
-async function startOf(
-  { database }: Run,
-  checkpoint: Checkpoint | undefined,
-  now: Present,
-): Promise<Progress> {
+async function startOf({ database }: Run, checkpoint: Checkpoint | undefined): Promise<Progress> {
   if (checkpoint === undefined) {
-    const { heap } = now;
-    const place = await lastPlace(database, now);
-    return { untilNs: -1n, heap, place, entries: 0n, totals: [], sweptTo: '' };
+    return { untilNs: -1n, ...(await endOfEntries(database)), entries: 0n, totals: [], sweptTo: '' };
   }
   // The table was rewritten since, by a restore for example: the place in its file says nothing any more.
-  return checkpoint.heap === now.heap
+  return checkpoint.heap === (await heapOfEntries(database))
     ? checkpoint
-    : { ...checkpoint, heap: now.heap, place: await lastPlace(database, now) };
+    : { ...checkpoint, ...(await endOfEntries(database)) };
 }
 
 /** One slice that is complete, and its checkpoint, unless something is wrong: then the next audit begins there again. */
-async function closeSlice(run: Run, progress: Progress, untilNs: Instant, now: Present): Promise<Progress> {
+async function closeSlice(run: Run, progress: Progress, untilNs: Instant): Promise<Progress> {
   const { database, units, violations } = run;
-  const slice = { afterNs: progress.untilNs, untilNs, place: progress.place };
-  const { heap } = now;
-  const report = await auditSlice(database, slice, progress.totals, units);
+  let { entries, totals, place, untilNs: afterNs } = progress;
+  for (let hasMore = true; hasMore; ) {
+    const report = await auditSlice(database, { afterNs, untilNs, place }, totals, units);
+    violations.push(...report.violations);
+    entries += report.entries;
+    ({ totals, place, hasMoreLate: hasMore } = report);
+    afterNs = untilNs;
+  }
   const sweep = await sweepBalances(database, progress.sweptTo, units);
-  violations.push(...report.violations, ...sweep.violations);
-  const { totals, place } = report;
-  return {
-    untilNs,
-    heap,
-    place,
-    totals,
-    entries: progress.entries + report.entries,
-    sweptTo: sweep.next ?? '',
-  };
+  violations.push(...sweep.violations);
+  return { ...progress, untilNs, place, totals, entries, sweptTo: sweep.next ?? '' };
 }
 
 async function pause(signal: AbortSignal | undefined): Promise<void> {
@@ -173,7 +151,7 @@ async function closeSlices(run: Run, checkpoint: Checkpoint | undefined): Promis
   const { database, violations, signal } = run;
   let now = await present(run);
   let last = checkpoint;
-  let progress = await startOf(run, checkpoint, now);
+  let progress = await startOf(run, checkpoint);
   let lengthNs = BigInt(LIMITS.auditSliceMs) * NS_PER_MS;
   const first = (progress.untilNs < 0n ? await firstInstant(database) : undefined) ?? progress.untilNs;
   const { closedNs } = now;
@@ -186,7 +164,7 @@ async function closeSlices(run: Run, checkpoint: Checkpoint | undefined): Promis
       firstNs,
       untilNs: earlier(firstNs + lengthNs, closedNs),
     });
-    const next = await closeSlice(run, progress, untilNs, now);
+    const next = await closeSlice(run, progress, untilNs);
     violations.push(...(await auditSystemBalances(database, next, run.units)));
     const isNew = next.entries > progress.entries;
     progress = next;

@@ -1,7 +1,6 @@
 import { plainArray } from '../database/array.ts';
 import type { Database, Queryable } from '../database/database.ts';
 import { isOnCluster } from '../database/distribution.ts';
-import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
 import {
   causesToExamine,
@@ -22,31 +21,17 @@ import {
   type Units,
   type Violation,
 } from './audit-checks.ts';
+import { addUp, IN_SLICE, type Slice, type Sum } from './audit-places.ts';
 
 /**
  * The audit of the entries and records of a slice of time. Each statement is its own short transaction, and correct by itself,
  * even if the slice still grows.
  */
-export type Slice = {
-  /** After this instant, up to and including the other. */
-  readonly afterNs: Instant;
-  readonly untilNs: Instant;
-  /** Rows behind this place of the heap that have earlier instants came late: they were not audited before. */
-  readonly place: string;
-};
-
-const IN_SLICE = 'select * from entries where at_ns > $1 and at_ns <= $2';
-const LATE = 'select * from entries where ctid > $3::tid and at_ns <= $1';
-const SEEN = `(${IN_SLICE})`;
-const SEEN_WITH_LATE = `(${IN_SLICE} union all ${LATE})`;
-/** Statements that do not need the late ones get the parameter all the same. */
-const PARAMETERS = '$1::bigint is not null and $2::bigint is not null and $3::tid is not null';
-
 /** The balance after the entry before; only looked up for the first one of an account in the slice. */
-const CHAINED = `(
+const chained = (inSlice: string): string => `(
   select c.*, coalesce(case when c.place = 1 then p.balance_after else c.prior end, 0) as before
   from (select *, lag(balance_after) over account_order as prior, row_number() over account_order as place
-        from ${SEEN} as e where balance_after is not null and ${PARAMETERS}
+        from ${inSlice} as e where balance_after is not null
         window account_order as (partition by owner_id, asset, account order by at_ns, line)) as c
   left join lateral (
     select e.balance_after from entries e
@@ -54,20 +39,23 @@ const CHAINED = `(
       and (e.at_ns, e.line) < (c.at_ns, c.line)
     order by e.at_ns desc, e.line desc limit 1) as p on true)`;
 
-/** The same for late entries and the ones after them, which are anywhere. */
-const CHAINED_LATE = `(
-  select c.*, coalesce(p.balance_after, 0) as before
-  from (select * from (${LATE}) as l where balance_after is not null and ${PARAMETERS}
-        union
-        select n.* from (${LATE}) as l cross join lateral (
-          select * from entries e
-          where e.owner_id = l.owner_id and e.asset = l.asset and e.account = l.account
-            and (e.at_ns, e.line) > (l.at_ns, l.line)
-          order by e.at_ns, e.line limit 1) as n where l.balance_after is not null) as c
+/** The same for late entries, which are anywhere. */
+const chainedLate = (late: string): string => `(
+  select l.*, coalesce(p.balance_after, 0) as before from ${late} as l
   left join lateral (
     select e.balance_after from entries e
-    where e.owner_id = c.owner_id and e.asset = c.asset and e.account = c.account and (e.at_ns, e.line) < (c.at_ns, c.line)
-    order by e.at_ns desc, e.line desc limit 1) as p on true)`;
+    where e.owner_id = l.owner_id and e.asset = l.asset and e.account = l.account and (e.at_ns, e.line) < (l.at_ns, l.line)
+    order by e.at_ns desc, e.line desc limit 1) as p on true
+  where l.balance_after is not null)`;
+
+/** And for the entries after them. */
+const chainedNext = (late: string): string => `(
+  select n.*, l.balance_after as before from ${late} as l
+  cross join lateral (
+    select * from entries e
+    where e.owner_id = l.owner_id and e.asset = l.asset and e.account = l.account and (e.at_ns, e.line) > (l.at_ns, l.line)
+    order by e.at_ns, e.line limit 1) as n
+  where l.balance_after is not null)`;
 
 /** Stored balances and their last entries. `balances` has owner_id and asset. */
 const compared = (balances: string): string => `(
@@ -88,7 +76,7 @@ const holds = (balances: string): string => `(
                      where h.profile_id = t.owner_id and h.asset = t.asset) as h on true)`;
 
 const moved = (seen: string, accounts: string): string =>
-  `(select distinct owner_id, asset from ${seen} as e where account in (${accounts}) and ${PARAMETERS})`;
+  `(select distinct owner_id, asset from ${seen} as e where account in (${accounts}))`;
 
 async function auditCauses(
   database: Queryable,
@@ -109,34 +97,17 @@ async function auditCauses(
   return violations;
 }
 
-/**
- * How the slice changes the sums of the accounts, and the last row of the heap in the same snapshot: what is not behind it is
- * added up, now or before, and is not late next time.
- */
-async function totalsOf(database: Queryable, seen: string, parameters: readonly (string | bigint)[]) {
-  const [row] = await database.query<{
-    sums: { account: string; asset: string; units: string; entries: number }[];
-    place: string | null;
-  }>(
-    `select coalesce(json_agg(sums), '[]') as sums, (select max(ctid)::text from entries where ctid >= $3::tid) as place
-     from (select account, asset, sum(delta)::text as units, count(*) as entries from ${seen} as e where ${PARAMETERS}
-           group by account, asset) as sums`,
-    parameters,
-  );
-  const { sums, place } = row!;
-  const rows = sums.map((one) => ({ ...one, units: BigInt(one.units) }));
-  return { rows, entries: BigInt(rows.reduce((sum, one) => sum + one.entries, 0)), place };
-}
-
 export type SliceReport = {
   readonly violations: Violation[];
   readonly entries: bigint;
   readonly totals: readonly Total[];
-  /** The last row of the heap when the slice was added up. */
+  /** Where the entries ended when the slice was added up. */
   readonly place: string;
+  /** There are late entries behind that place. */
+  readonly hasMoreLate: boolean;
 };
 
-function added(totals: readonly Total[], rows: readonly { account: string; asset: string; units: bigint }[]) {
+function added(totals: readonly Total[], rows: readonly Sum[]) {
   const sums = new Map(totals.map((one) => [`${one.account} ${one.asset}`, one]));
   for (const { account, asset, units } of rows) {
     const key = `${account} ${asset}`;
@@ -160,32 +131,33 @@ function conserved(totals: readonly Total[], units: Units): Violation[] {
 
 export async function auditSlice(
   database: Queryable,
-  { afterNs, untilNs, place }: Slice,
+  slice: Slice,
   before: readonly Total[],
   units: Units,
 ): Promise<SliceReport> {
-  const parameters = [afterNs, untilNs, place];
+  const { afterNs, untilNs } = slice;
+  const { sums, entries, place, late } = await addUp(database, slice);
+  const parameters = [afterNs, untilNs, slice.place];
   const run = (check: Check): Promise<Violation[]> => runCheck(database, check, units, parameters);
-  const late = await database.query(
-    `select from (${LATE}) as l where $2::bigint is not null limit 1`,
-    parameters,
-  );
-  const seen = late.length === 0 ? SEEN : SEEN_WITH_LATE;
-  const withParameters = `(select * from ${seen} as s where ${PARAMETERS})`;
-  const profiles = `'available', 'held'`;
-  const { rows, entries, place: lastPlace } = await totalsOf(database, seen, parameters);
-  const totals = added(before, rows);
+  // Statements that do not need all parameters get them all the same.
+  const known = `$1::bigint is not null and $2::bigint is not null and $3::${late.type} is not null`;
+  const relation = (select: string): string => `(select * from (${select}) as s where ${known})`;
+  const inSlice = relation(IN_SLICE);
+  const lateOnes = relation(late.ones);
+  const seen = late.isNone ? inSlice : relation(late.withSlice);
+  const totals = added(before, sums);
   const violations = [
     ...conserved(totals, units),
-    ...(await run(postingBalances(withParameters))),
-    ...(await run(runningBalance(CHAINED))),
-    ...(late.length === 0 ? [] : await run(runningBalance(CHAINED_LATE))),
-    ...(await run(balanceEquals(compared(moved(seen, profiles))))),
+    ...(await run(postingBalances(seen))),
+    ...(await run(runningBalance(chained(inSlice)))),
+    ...(late.isNone ? [] : await run(runningBalance(chainedLate(lateOnes)))),
+    ...(late.isNone ? [] : await run(runningBalance(chainedNext(lateOnes)))),
+    ...(await run(balanceEquals(compared(moved(seen, `'available', 'held'`))))),
     ...(await run(heldEquals(holds(moved(seen, `'held'`))))),
-    ...(await auditCauses(database, withParameters, parameters, units)),
+    ...(await auditCauses(database, seen, parameters, units)),
     ...(await runCheck(database, recordFaultsInSlice, units, [afterNs, untilNs])),
   ];
-  return { violations, entries, totals, place: lastPlace ?? place };
+  return { violations, entries, totals, place, hasMoreLate: late.hasMore };
 }
 
 /** The connection of an audit, and transactions on others. */

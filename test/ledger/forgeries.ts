@@ -9,11 +9,12 @@ export type Forgery = {
   readonly row: string;
 };
 
-const clock = '(extract(epoch from clock_timestamp()) * 1000000)::bigint * 1000';
+/** Replaced by the database's time. */
+export const CLOCK = 'the_clock';
 const noGroupId = (id: string): string => `${id.slice(0, -1)}0`;
 
 /** Two entries, a balance and a delta: the money that no record knows. */
-export function minted(profile: string, cause: string, atNs: string = clock): string[] {
+export function minted(profile: string, cause: string, atNs: string = CLOCK): string[] {
   return [
     `insert into balances (profile_id, asset, available, moved_at_ns) values ('${profile}', 'USD', 100000000, ${atNs})`,
     `insert into entries select '${profile}', 'USD', 'available', moved_at_ns, 0, 0, '${cause}', 100000000, 100000000
@@ -92,7 +93,7 @@ export function forgeries(made: History): Forgery[] {
     {
       title: 'a pending withdrawal is marked as paid',
       sql: [
-        `update transfers set status = 'COMPLETED', updated_at_ns = ${clock} ${of(pending)}`,
+        `update transfers set status = 'COMPLETED', updated_at_ns = ${CLOCK} ${of(pending)}`,
         `delete from withdrawal_work where transfer_id = '${pending}'`,
       ],
       rule: all,
@@ -100,7 +101,7 @@ export function forgeries(made: History): Forgery[] {
     },
     {
       title: 'a pending withdrawal is marked as failed',
-      sql: [`update transfers set status = 'FAILED', updated_at_ns = ${clock} ${of(pending)}`],
+      sql: [`update transfers set status = 'FAILED', updated_at_ns = ${CLOCK} ${of(pending)}`],
       rule: all,
       row: pending,
     },
@@ -125,7 +126,7 @@ export function forgeries(made: History): Forgery[] {
     {
       title: 'a guaranteed fee is used again',
       sql: [
-        'drop index transfers_fee_used_once',
+        'drop index if exists transfers_fee_used_once',
         `update transfers set fee_id = '${made.fee}' ${of(converted)}`,
       ],
       rule: 'fee-used-once',
@@ -274,7 +275,7 @@ export function forgeries(made: History): Forgery[] {
         copy(
           'sandbox_payments',
           `key = '${paid}'`,
-          `jsonb_build_object('rail', 'cubix', 'accepted_at_ns', ${clock})`,
+          `jsonb_build_object('rail', 'cubix', 'accepted_at_ns', ${CLOCK})`,
         ),
       ],
       rule: 'payment-agrees',
@@ -282,7 +283,7 @@ export function forgeries(made: History): Forgery[] {
     },
     {
       title: 'a rail has paid another amount',
-      sql: [`update sandbox_payments set amount_units = 1, accepted_at_ns = ${clock} where key = '${paid}'`],
+      sql: [`update sandbox_payments set amount_units = 1, accepted_at_ns = ${CLOCK} where key = '${paid}'`],
       rule: 'payment-agrees',
       row: paid,
     },
@@ -309,7 +310,7 @@ export function forgeries(made: History): Forgery[] {
     {
       title: 'a posting of a transfer is there twice',
       sql: [
-        `insert into entries select owner_id, asset, account, (select ${clock}), line, posting, cause_id, delta, balance_after
+        `insert into entries select owner_id, asset, account, ${CLOCK}, line, posting, cause_id, delta, balance_after
          from entries where cause_id = '${made.wired}'`,
       ],
       rule: all,

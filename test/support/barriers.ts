@@ -1,4 +1,4 @@
-import type { Connection, Database, Parameter, Queryable } from '../../src/database/database.ts';
+import type { Connection, Database, Parameter, Queryable, Statement } from '../../src/database/database.ts';
 import { until } from './until.ts';
 
 /** Points at which tests stop sessions of the database, so that a race happens in the same way every time. */
@@ -8,16 +8,19 @@ export async function pidOf(session: Queryable): Promise<number> {
   return row!.pid;
 }
 
+const BLOCKED_HERE = `select pid from pg_stat_activity
+  where datname = current_database() and backend_type = 'client backend' and $1::integer = any (pg_blocking_pids(pid))`;
+const BLOCKED: Statement = {
+  plain: BLOCKED_HERE,
+  distributed: `${BLOCKED_HERE} union all
+    select citus_pid_for_gpid(waiting_gpid) from citus_lock_waits where citus_pid_for_gpid(blocking_gpid) = $1::integer`,
+};
+
 /** Waits until a session waits for a lock of this one, and returns its pid. */
 export async function untilBlockedBy(database: Queryable, pid: number): Promise<number> {
   let blocked: { pid: number } | undefined;
   await until(`a session waits for a lock of ${pid}`, async () => {
-    [blocked] = await database.query<{ pid: number }>(
-      `select pid from pg_stat_activity
-       where datname = current_database() and backend_type = 'client backend'
-         and $1::integer = any (pg_blocking_pids(pid))`,
-      [pid],
-    );
+    [blocked] = await database.query<{ pid: number }>(BLOCKED, [pid]);
     return blocked !== undefined;
   });
   return blocked!.pid;

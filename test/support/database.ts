@@ -1,10 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inject } from 'vitest';
 import type { Database, DatabaseAddress } from '../../src/database/database.ts';
 import { limitLockWaits } from '../../src/database/distribution.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { LIMITS } from '../../src/limits.ts';
 import { administer } from './administer.ts';
 import { addressOf, makeTemplate, on } from './cluster.ts';
 import { connectUnlocked } from './vault.ts';
+
+/** The tests run on a Citus cluster. */
+export const ON_CLUSTER = inject('servers').length > 0;
+
+/** On a cluster, the audit leaves out what is younger than nodes' clocks may be behind: it may be committed on some servers only. */
+export async function untilAuditable(): Promise<void> {
+  if (ON_CLUSTER) await sleep(LIMITS.clockBehindMaxMs + 100);
+}
 
 export type TestDatabase = {
   /** As a superuser, for what a test does itself. */
