@@ -10,7 +10,7 @@ import {
   systemBalances,
 } from '../../src/ledger/balances.ts';
 import type { Command, Posting } from '../../src/ledger/command.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, liftGuards, type TestDatabase } from '../support/database.ts';
 import {
   auditLines,
   available,
@@ -130,7 +130,7 @@ describe('a clock that went back', () => {
   /** Stamps the last entries of the profile as a clock that is ahead would have. */
   async function shiftToFuture(profileId: string, at: Instant): Promise<void> {
     await test.database.transaction(async (tx) => {
-      await tx.query('set local session_replication_role = replica');
+      await liftGuards(tx);
       await tx.query(
         `update entries set at_ns = $2 where cause_id in (select cause_id from entries where owner_id = $1)`,
         [profileId, at],

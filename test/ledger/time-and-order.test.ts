@@ -5,7 +5,7 @@ import { balancesAt } from '../../src/ledger/balances.ts';
 import type { Command } from '../../src/ledger/command.ts';
 import { entriesAhead, repairInstants } from '../../src/ledger/repair.ts';
 import { hearing } from '../support/barriers.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, liftGuards, type TestDatabase } from '../support/database.ts';
 import {
   assets,
   auditLines,
@@ -48,7 +48,7 @@ async function databaseTime(): Promise<Instant> {
 async function stampAhead(byNs: bigint, ...profileIds: string[]): Promise<void> {
   await test.database.transaction(async (tx) => {
     const ids = `{${profileIds.join(',')}}`;
-    await tx.query('set local session_replication_role = replica');
+    await liftGuards(tx);
     await tx.query(
       `update entries set at_ns = at_ns + $2::bigint
        where cause_id in (select cause_id from entries where owner_id = any ($1::uuid[]))`,

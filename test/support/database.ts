@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inject } from 'vitest';
-import type { Database, DatabaseAddress } from '../../src/database/database.ts';
+import type { Database, DatabaseAddress, Transaction } from '../../src/database/database.ts';
 import { limitLockWaits } from '../../src/database/distribution.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
@@ -32,12 +32,17 @@ export function unguarded(database: Database): Pick<Database, 'query'> {
   return {
     query: (text, parameters) =>
       database.transaction(async (tx) => {
-        // To all servers of a cluster. Elsewhere nobody reads the setting.
-        await tx.query(`set local citus.propagate_set_commands = 'local'`);
-        await tx.query('set local session_replication_role = replica');
+        await liftGuards(tx);
         return tx.query(text, parameters);
       }),
   };
+}
+
+/** For the rest of the transaction. */
+export async function liftGuards(tx: Transaction): Promise<void> {
+  // To all servers of a cluster. Elsewhere nobody reads the setting.
+  await tx.query(`set local citus.propagate_set_commands = 'local'`);
+  await tx.query('set local session_replication_role = replica');
 }
 
 /** A fresh, migrated database of its own, unlocked. A service that a test starts on it replaces the vault by its own. `template: 'template1'` gives an empty one. */
