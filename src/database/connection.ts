@@ -58,13 +58,29 @@ function statementName(text: string): string | undefined {
 /** Codes of errors that end the connection. The severity says so as well, but in the server's language. */
 const ENDS_CONNECTION = /^(08|28|3D|53300|57P0|25P0[34])/;
 
+/** What a server of a cluster said to a COPY: the coordinator passes on the text, but not the code. */
+const CODES_OF_COPY: readonly (readonly [RegExp, string])[] = [
+  [/^duplicate key value violates unique constraint/, '23505'],
+  [/^canceling statement due to lock timeout/, '55P03'],
+  [/^canceling statement/, '57014'],
+  [/^deadlock detected/, '40P01'],
+  [/^could not serialize access/, '40001'],
+  [/^(terminating connection|the database system is)/, '57P01'],
+];
+
+function withCode(error: pg.DatabaseError): pg.DatabaseError {
+  if (error.routine !== 'ReportCopyError') return error;
+  const [, code] = CODES_OF_COPY.find(([text]) => text.test(error.message)) ?? [];
+  return code === undefined ? error : Object.assign(error, { code });
+}
+
 /**
  * Passes on errors of the statement itself, and the errors that JavaScript throws for a value that cannot be encoded or
  * decoded. Anything else means that the connection is lost.
  */
 export function translate(error: unknown): unknown {
   if (error instanceof DatabaseUnavailable) return error;
-  if (error instanceof pg.DatabaseError && !ENDS_CONNECTION.test(error.code ?? '08')) return error;
+  if (error instanceof pg.DatabaseError && !ENDS_CONNECTION.test(error.code ?? '08')) return withCode(error);
   const isValueError =
     error instanceof TypeError || error instanceof SyntaxError || error instanceof RangeError;
   return isValueError ? error : new DatabaseUnavailable(error);

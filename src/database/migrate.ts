@@ -142,7 +142,8 @@ async function distributeTables(migrator: Migrator, say: Progress, isAlone: bool
     say(`distributing ${one.name} over the servers of the cluster`);
     await apply(migrator, `distributing ${one.name}`, [() => distribute(connection, one)], say);
   }
-  if (tables.length > 0) await limitLockWaits(connection);
+  // Every time: there may be servers that were added since.
+  await limitLockWaits(connection);
 }
 
 /** What `migrate` would apply. Changes nothing. */

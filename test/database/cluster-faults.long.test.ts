@@ -3,10 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { auditEverything } from '../../src/ledger/audit.ts';
-import { addressOf, type Cluster, createOnCluster, findCluster, on } from '../support/cluster.ts';
+import { LIMITS } from '../../src/limits.ts';
+import {
+  addressOf,
+  addToCluster,
+  type Cluster,
+  createOnCluster,
+  findCluster,
+  on,
+} from '../support/cluster.ts';
 import { assets } from '../support/ledger.ts';
 import { foundRefIds, type Load, startLoad } from '../support/load.ts';
-import { findOwnServer, type OwnServer } from '../support/own-server.ts';
+import { type Backup, findOwnServer, type OwnServer } from '../support/own-server.ts';
 import {
   type FerryProcess,
   makeDataDir,
@@ -70,7 +78,7 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
 
   beforeAll(async () => {
     await dropEverywhere();
-    await createOnCluster(cluster as Cluster, NAME);
+    await createOnCluster({ servers: (cluster as Cluster).servers.slice(0, 2) }, NAME);
     node = await startNode();
   });
   afterAll(async () => {
@@ -101,14 +109,22 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
     await Promise.all(loads.map((load) => load.untilMore(50)));
   }
 
-  /** Every server knows how each transaction ended, and everything that was acknowledged is there, once. */
-  async function endLoads(): Promise<void> {
+  async function stopLoads(): Promise<void> {
     for (const load of loads) {
       await load.stop();
       for (const refId of load.acknowledged) acknowledged.add(refId);
       for (const refId of [...load.acknowledged, ...load.undecided]) sent.add(refId);
     }
     loads = [];
+  }
+
+  /** Every server knows how each transaction ended, and everything that was acknowledged is there, once. */
+  async function endLoads(): Promise<void> {
+    await stopLoads();
+    await check(acknowledged);
+  }
+
+  async function check(expected: ReadonlySet<string>): Promise<void> {
     await until(
       'no server waits for the end of a transaction',
       async () => (await preparedOn(servers)) === 0,
@@ -116,7 +132,7 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
     const database = await unlockAsSandbox(connectUnlocked(addressOf(coordinator.server, NAME), 2));
     try {
       const found = await foundRefIds(database);
-      expect([...acknowledged].filter((refId) => !found.has(refId))).toEqual([]);
+      expect([...expected].filter((refId) => !found.has(refId))).toEqual([]);
       expect([...found].filter(([refId, times]) => times !== 1 || !sent.has(refId))).toEqual([]);
       expect((await auditEverything(database, assets)).violations).toEqual([]);
     } finally {
@@ -124,7 +140,39 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
     }
   }
 
+  function makeDirFor({ dataDirectory }: OwnServer): string {
+    const directory = mkdtempSync(join(tmpdir(), 'ferry-copy-'));
+    const { uid, gid } = statSync(dataDirectory);
+    chownSync(directory, uid, gid);
+    return directory;
+  }
+  const freePort = (): number => 20_000 + Math.floor(Math.random() * 10_000);
+
   const goesOn = (): Promise<unknown> => Promise.all(loads.map((load) => load.untilMore(50)));
+
+  it('a server is added, and shards move to it', async () => {
+    const { server } = workers[1]!;
+    const counts = (): Promise<object[]> =>
+      askCoordinator(
+        `select count(*)::integer as shards from citus_shards where table_name = 'balances'::regclass group by nodeport order by nodeport`,
+      );
+    const [before] = (await counts()) as { shards: number }[];
+    await startLoads();
+    await addToCluster(coordinator.server, server, NAME);
+    await askCoordinator(
+      `select citus_rebalance_start(shard_transfer_mode => 'force_logical')`,
+      'select citus_rebalance_wait()',
+    );
+    await goesOn();
+    await endLoads();
+    const half = { shards: before!.shards / 2 };
+    expect(await counts()).toEqual([half, half]);
+    await node.end('SIGTERM');
+    node = await startNode(workers[1]);
+    const limited = `select from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase
+      where d.datname = '${NAME}' and 'lock_timeout=${LIMITS.lockTimeoutMs}' = any (setconfig)`;
+    expect(await on(addressOf(server, NAME), limited)).toHaveLength(1);
+  });
 
   it('a worker is killed, and starts again', async () => {
     await startLoads();
@@ -179,13 +227,54 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
     expect(acknowledged.size).toBeGreaterThan(1_000);
   });
 
+  it('all servers are restored as they were at one moment', async () => {
+    const point = `ferry_${Date.now()}`;
+    await startLoads();
+    const backups: Backup[] = [];
+    const directories = servers.map(makeDirFor);
+    for (const [index, server] of servers.entries())
+      backups.push(await server.backUpTo(point, directories[index]!, freePort()));
+    await goesOn();
+    const before = new Set([...acknowledged, ...loads.flatMap((load) => [...load.acknowledged])]);
+    await askCoordinator(`select citus_create_restore_point('${point}')`);
+    await goesOn();
+    await Promise.all(backups.map((backup) => backup.reached()));
+    await endLoads();
+    const after = acknowledged.size;
+    await node.end('SIGTERM');
+    for (const server of servers) server.kill();
+    const restored: OwnServer[] = [];
+    try {
+      await until('all servers have ended', () => !servers.some((server) => server.isRunning()));
+      for (const backup of backups) restored.push(await backup.restore());
+      await askCoordinator('select recover_prepared_transactions()');
+      await check(before);
+      expect(before.size).toBeLessThan(after);
+      node = await startNode();
+      await startLoads();
+      for (const load of loads) {
+        await load.stop();
+        for (const refId of load.acknowledged) before.add(refId);
+        for (const refId of [...load.acknowledged, ...load.undecided]) sent.add(refId);
+      }
+      loads = [];
+      await check(before);
+      await node.end('SIGTERM');
+    } finally {
+      for (const one of restored) one.kill();
+      await until('the restored servers have ended', () => !restored.some((one) => one.isRunning()));
+      for (const server of servers) await server.start();
+      for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+      node = await startNode();
+    }
+    await check(acknowledged);
+  });
+
   it('a worker fails over to its copy', async () => {
     const [worker] = workers;
-    const directory = mkdtempSync(join(tmpdir(), 'ferry-copy-'));
-    const { uid, gid } = statSync(worker!.dataDirectory);
-    chownSync(directory, uid, gid);
+    const directory = makeDirFor(worker!);
     await startLoads();
-    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const port = freePort();
     const copy = await worker!.copy(directory, port);
     const [host, ownPort] = worker!.server.split(':');
     try {

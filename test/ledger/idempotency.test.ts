@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { StaleRead } from '../../src/database/failure.ts';
 import { workerActor } from '../../src/kernel/actor.ts';
 import { newId } from '../../src/kernel/id.ts';
 import { balancesOf } from '../../src/ledger/balances.ts';
-import type { Command, Outcome } from '../../src/ledger/command.ts';
+import type { Command, IdempotencyKey, Outcome } from '../../src/ledger/command.ts';
+import { keyText } from '../../src/ledger/keys.ts';
+import { useKeys } from '../../src/ledger/store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { auditLines, fund, pay, problemOf, startNode, type TestNode, withKey } from '../support/ledger.ts';
 
@@ -67,6 +70,20 @@ describe('an idempotency key', () => {
       expect(outcomes.filter((outcome) => outcome.replayed)).toHaveLength(1);
     }
     expect(await availableOf(alice)).toBe(50n);
+  });
+
+  it('that another batch has used after this one looked for it makes this one look again', async () => {
+    const key: IdempotencyKey = {
+      customerId: newId(),
+      space: 'test',
+      refId: 'used',
+      resourceId: newId(),
+      request: {},
+    };
+    const use = (): Promise<void> =>
+      test.database.transaction((tx) => useKeys(tx, new Map([[keyText(key), key]])));
+    await use();
+    await expect(use()).rejects.toThrow(StaleRead);
   });
 
   it('is claimed in the same order on all nodes: two batches with the same keys do not deadlock', async () => {

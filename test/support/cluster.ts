@@ -41,21 +41,31 @@ export async function findCluster(postgres: DatabaseAddress): Promise<Cluster | 
   return { servers: rows.map((row) => (row as { server: string }).server) };
 }
 
+const hostAndPort = (server: string): string => {
+  const [host, port] = server.split(':');
+  return `'${host}', ${port}`;
+};
+
+async function createOn(server: string, name: string): Promise<void> {
+  await on(addressOf(server, 'postgres'), `create database ${name}`);
+  await on(addressOf(server, name), 'create extension citus');
+}
+
 /** An empty database on every server, which know each other. */
 export async function createOnCluster({ servers }: Cluster, name: string): Promise<void> {
-  for (const server of servers) {
-    await on(addressOf(server, 'postgres'), `create database ${name}`);
-    await on(addressOf(server, name), 'create extension citus');
-  }
-  const [coordinator, ...workers] = servers.map((server) => {
-    const [host, port] = server.split(':');
-    return `'${host}', ${port}`;
-  });
+  for (const server of servers) await createOn(server, name);
+  const [coordinator, ...workers] = servers;
   await on(
-    addressOf(servers[0]!, name),
-    `select citus_set_coordinator_host(${coordinator})`,
-    ...workers.map((worker) => `select citus_add_node(${worker})`),
+    addressOf(coordinator!, name),
+    `select citus_set_coordinator_host(${hostAndPort(coordinator!)})`,
+    ...workers.map((worker) => `select citus_add_node(${hostAndPort(worker)})`),
   );
+}
+
+/** The same for a server more, while the database is used. */
+export async function addToCluster(coordinator: string, server: string, name: string): Promise<void> {
+  await createOn(server, name);
+  await on(addressOf(coordinator, name), `select citus_add_node(${hostAndPort(server)})`);
 }
 
 /** Its maintenance process would keep it from being copied. */

@@ -11,10 +11,21 @@ export type OwnServer = {
   readonly dataDirectory: string;
   /** `kill -9` of all its processes, at once. */
   kill(): void;
+  /** Until its killed processes are gone. */
+  isRunning(): boolean;
   /** Resolves when it accepts connections. */
   start(): Promise<void>;
   /** A copy that follows it, on another port. It has everything that this server has confirmed. */
   copy(directory: string, port: number): Promise<OwnServer>;
+  /** A copy that follows it up to a restore point of this name, and no further. */
+  backUpTo(point: string, directory: string, port: number): Promise<Backup>;
+};
+
+export type Backup = {
+  /** Resolves when it has everything up to the restore point. It is stopped then. */
+  reached(): Promise<void>;
+  /** The server as it was, instead of the one that it was copied from. That must have been killed. */
+  restore(): Promise<OwnServer>;
 };
 
 type Started = {
@@ -48,6 +59,32 @@ function serverOf(server: string, started: Started): OwnServer {
   const { program, args, dataDirectory, uid, gid } = started;
   const pidFile = join(dataDirectory, 'postmaster.pid');
   let killed: number[] = [];
+
+  /** The same program, with another directory. */
+  const at = (address: string, directory: string, ...settings: readonly string[]): OwnServer =>
+    serverOf(address, {
+      ...started,
+      args: [
+        '-D',
+        directory,
+        ...[`port=${address.split(':')[1]}`, ...settings].flatMap((setting) => ['-c', setting]),
+      ],
+      dataDirectory: directory,
+    });
+
+  async function follow(directory: string, port: number, ...settings: string[]): Promise<OwnServer> {
+    const [host, ownPort] = server.split(':');
+    const backup = spawnSync(
+      join(dirname(program), 'pg_basebackup'),
+      ['-D', directory, '-h', host!, '-p', ownPort!, '-U', 'postgres', '-R', '-X', 'stream', '-c', 'fast'],
+      { uid, gid, encoding: 'utf8' },
+    );
+    if (backup.status !== 0) throw new Error(`no copy of ${server}: ${backup.stderr}`);
+    const follower = at(`${host}:${port}`, directory, ...settings);
+    await follower.start();
+    return follower;
+  }
+
   return {
     server,
     dataDirectory,
@@ -55,6 +92,7 @@ function serverOf(server: string, started: Started): OwnServer {
       killed = processesOf(Number(readFileSync(pidFile, 'utf8').split('\n')[0]));
       for (const pid of killed) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
     },
+    isRunning: () => killed.length === 0 || killed.some(isRunning),
     async start() {
       await until('the killed processes are gone', () => !killed.some(isRunning));
       const log = openSync(`${dataDirectory}.log`, 'a');
@@ -63,19 +101,7 @@ function serverOf(server: string, started: Started): OwnServer {
       await until(`${server} accepts connections`, () => answers(server));
     },
     async copy(directory, port) {
-      const [host, ownPort] = server.split(':');
-      const backup = spawnSync(
-        join(dirname(program), 'pg_basebackup'),
-        ['-D', directory, '-h', host!, '-p', ownPort!, '-U', 'postgres', '-R', '-X', 'stream', '-c', 'fast'],
-        { uid, gid, encoding: 'utf8' },
-      );
-      if (backup.status !== 0) throw new Error(`no copy of ${server}: ${backup.stderr}`);
-      const follower = serverOf(`${host}:${port}`, {
-        ...started,
-        args: ['-D', directory, '-c', `port=${port}`],
-        dataDirectory: directory,
-      });
-      await follower.start();
+      const follower = await follow(directory, port);
       await on(
         addressOf(server, 'postgres'),
         `alter system set synchronous_standby_names = '*'`,
@@ -89,6 +115,31 @@ function serverOf(server: string, started: Started): OwnServer {
         return rows.length === 1;
       });
       return follower;
+    },
+    async backUpTo(point, directory, port) {
+      const target = `recovery_target_name=${point}`;
+      const follower = await follow(directory, port, target);
+      return {
+        async reached() {
+          const paused = `select from (select pg_get_wal_replay_pause_state() as state) as s where state = 'paused'`;
+          await until(
+            'the restore point is reached',
+            async () => (await on(addressOf(follower.server, 'postgres'), paused)).length > 0,
+          );
+          follower.kill();
+        },
+        async restore() {
+          const restored = at(server, directory, target, 'recovery_target_action=promote');
+          await until('the copy has stopped', () => !follower.isRunning());
+          await restored.start();
+          const ended = 'select from (select pg_is_in_recovery() as is) as r where not r.is';
+          await until(
+            'it is restored',
+            async () => (await on(addressOf(server, 'postgres'), ended)).length > 0,
+          );
+          return restored;
+        },
+      };
     },
   };
 }
