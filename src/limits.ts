@@ -126,6 +126,8 @@ export const LIMITS = {
   migrationTerminationMs: 5_000,
   /** A migration gives up waiting for a table before the statements that queue behind it do (`lockTimeoutMs`). */
   migrationLockTimeoutMs: 1_000,
+  /** On a cluster: how often it is tried to hold writes for a snapshot of all servers, each time for as long. */
+  snapshotAttemptsMax: 10,
   /** Attempts and the pause between them: about 20 s in all. During a pause the statements queued behind it run. */
   migrationAttemptsMax: 10,
   migrationPauseMs: 1_000,

@@ -3,6 +3,7 @@ import type { Actor } from '../kernel/actor.ts';
 import type { Queue } from '../kernel/queue.ts';
 import type { Vault } from '../kernel/vault.ts';
 import { LIMITS } from '../limits.ts';
+import { takeSnapshots } from './cluster-snapshot.ts';
 import { type Connection, connectionOn, type Lender, translate } from './connection.ts';
 import { createOwnerCheck } from './own-rows.ts';
 import {
@@ -204,7 +205,13 @@ export function connectDatabase(
       };
     },
     transaction: async (work) => transactionOn(await reserve(), ['begin'], work),
-    snapshot: async (work) => transactionOn(await reserve({ patient: true }), BEGIN_SNAPSHOT, work),
+    async snapshot(work) {
+      const connection = await reserve({ patient: true });
+      return transactionOn(connection, BEGIN_SNAPSHOT, async (tx) => {
+        await takeSnapshots(connection, reserve);
+        return work(tx);
+      });
+    },
     reserve,
     vault,
     unlock(given) {
