@@ -177,7 +177,7 @@ it('a node that assumes a time an hour ahead writes nothing with that time', asy
       rows.map((row) => ('now_ns' in row ? { ...row, now_ns: (row.now_ns as bigint) + skewNs } : row)),
     ),
     assets,
-    (what, error) => heard.push(`${what}: ${error}`),
+    (what, error) => heard.push(`${what}: ${String(error)}`),
   );
   const [alice, bob] = [newId(), newId()];
   for (const profile of [alice, bob]) await path.submit(fund(profile, 'USD', 100n));
