@@ -304,8 +304,10 @@ describe('the audit log', () => {
   it('has the cause of every entry of the ledger', async () => {
     await sequenced();
     const causes = await service.database.query<{ id: string }>(
-      `select distinct coalesce(t.id, e.cause_id)::text as id from entries e
-       left join transfers t on t.group_id = e.cause_id or t.id = e.cause_id`,
+      `with causes as materialized (select distinct cause_id from entries),
+            known as materialized (select id, group_id from transfers)
+       select distinct coalesce(t.id, e.cause_id)::text as id from causes e
+       left join known t on t.group_id = e.cause_id or t.id = e.cause_id`,
     );
     const logged = new Set((await log()).map(({ resource_id }) => resource_id));
     expect(causes.map(({ id }) => id).filter((id) => !logged.has(id))).toEqual([]);
