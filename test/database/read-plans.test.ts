@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Queryable } from '../../src/database/database.ts';
 import { suspenseBacklog } from '../../src/deposits/backlog-store.ts';
 import { listAddresses, listInstructions, listSuspense } from '../../src/deposits/store.ts';
@@ -24,7 +24,7 @@ import { listEndpoints } from '../../src/webhooks/store.ts';
 import { withdrawalBacklogs } from '../../src/withdrawals/backlog-store.ts';
 import { listContradictions } from '../../src/withdrawals/payout-store.ts';
 import { claimDue } from '../../src/withdrawals/store.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, describeOnOneServer, type TestDatabase } from '../support/database.ts';
 import {
   BIG,
   COMMON,
@@ -77,7 +77,7 @@ type Kind = Parameters<typeof historyId>[0];
 const common = (kind: Kind): string[] => [historyId(kind, COMMON)];
 const rare = (kind: Kind): string[] => [historyId(kind, RARE)];
 
-describe('a page of settlement transactions reads little more than it shows', () => {
+describeOnOneServer('a page of settlement transactions reads little more than it shows', () => {
   const cases: [string, SettlementFilters][] = [
     ['without a filter', {}],
     ['by id', { ids: [historyId('settlement', 1), historyId('settlement', 2)] }],
@@ -103,7 +103,7 @@ describe('a page of settlement transactions reads little more than it shows', ()
   });
 });
 
-describe('a page of any other list reads little more than it shows', () => {
+describeOnOneServer('a page of any other list reads little more than it shows', () => {
   const identities =
     (filters: object): List =>
     (database, page) =>
@@ -168,7 +168,7 @@ describe('a page of any other list reads little more than it shows', () => {
   it.each(byCreation)('%s', (_title, list) => expectShort(list, ['created_at']));
 });
 
-describe('other reads look up what they need', () => {
+describeOnOneServer('other reads look up what they need', () => {
   const bounds = { limit: PAGE_LIMIT, scanMax: 2_000 };
   const profile = historyId('profile', COMMON);
   const middle = START_NS + BigInt(ROWS / 2) * STEP_NS;

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { connectDatabase, type Database } from '../../src/database/database.ts';
 import { GRANTS } from '../../src/database/grants.ts';
 import { type Migration, MigrationError, migrate, readMigrations } from '../../src/database/migrate.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, describeOnOneServer, type TestDatabase } from '../support/database.ts';
 
 /** PostgreSQL's error code for a role without the privilege. */
 const NO_RIGHTS = '42501';
@@ -31,7 +31,7 @@ const rolesOf = async (database: Database): Promise<object[]> =>
     [role],
   );
 
-describe('every table', () => {
+describeOnOneServer('every table', () => {
   it('and every view has a declared grant, so that a new one cannot be added without a decision about the serving role', async () => {
     const rows = await test.database.query<{ name: string }>(
       `select table_name as name from information_schema.tables where table_schema = 'public' order by 1`,
@@ -63,7 +63,7 @@ describe('every table', () => {
   });
 });
 
-describe('what is only ever inserted', () => {
+describeOnOneServer('what is only ever inserted', () => {
   const insertOnly = Object.entries(GRANTS)
     .filter(([, { insert, update, delete: deletes }]) => insert && !update && !deletes)
     .map(([table]) => table);
@@ -91,7 +91,7 @@ describe('what is only ever inserted', () => {
   });
 });
 
-describe('the role that serves', () => {
+describeOnOneServer('the role that serves', () => {
   it('can neither create anything, nor become another role, nor grant, nor see beyond its database', async () => {
     for (const statement of [
       'create table mine (id integer)',
@@ -127,7 +127,7 @@ describe('the role that serves', () => {
   });
 });
 
-describe('a migration by the owner', () => {
+describeOnOneServer('a migration by the owner', () => {
   it('renews the rights of the role: what was added by hand goes, and what was taken away returns', async () => {
     const before = await rolesOf(test.database);
     await test.database.query(`grant update, delete on entries to ${role}`);

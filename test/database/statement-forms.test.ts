@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database, Parameter, Queryable, Statement } from '../../src/database/database.ts';
 import { readViews } from '../../src/database/pool.ts';
 import type { Views } from '../../src/database/queryable.ts';
@@ -12,7 +12,7 @@ import { listTransfers } from '../../src/transfers/list-store.ts';
 import { changedTransfers } from '../../src/transfers/store.ts';
 import { forgeries } from '../ledger/forgeries.ts';
 import { type History, makeHistory } from '../ledger/forgery-world.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, describeOnOneServer, type TestDatabase } from '../support/database.ts';
 import { BIG, loadHistory } from '../support/history.ts';
 import { assets } from '../support/ledger.ts';
 import { createWorld, type World } from '../support/payouts.ts';
@@ -76,7 +76,7 @@ async function compare(
   return compared;
 }
 
-describe('pages of lists', () => {
+describeOnOneServer('pages of lists', () => {
   const ROWS = 2_000;
   let test: TestDatabase;
   beforeAll(async () => {
@@ -104,7 +104,7 @@ describe('pages of lists', () => {
   });
 });
 
-describe('in a history with records of all kinds', () => {
+describeOnOneServer('in a history with records of all kinds', () => {
   let world: World;
   let made: History;
   beforeAll(async () => {

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Page, Place } from '../../src/kernel/paging.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { listTransfers, type TransferFilters } from '../../src/transfers/list-store.ts';
 import { findTransfer } from '../../src/transfers/store.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, describeOnOneServer, type TestDatabase } from '../support/database.ts';
 import { BIG, COMMON, historyId, loadHistory, RARE, START_NS, STEP_NS } from '../support/history.ts';
 import { type Bounds, createPlanCheck, PAGE_LIMIT, pagesOf, SHOWN } from '../support/plans.ts';
 import { transferReads } from '../support/transfer-reads.ts';
@@ -23,7 +23,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-describe('a page of transfers reads little more than it shows', () => {
+describeOnOneServer('a page of transfers reads little more than it shows', () => {
   it.each(transferReads(ROWS))('%s', async (_title, filters) => {
     for (const page of pagesOf(['created_at', 'updated_at'], ROWS)) {
       const faults = await plans.faultsIn((database) => listTransfers(database, BIG, filters, page), SHOWN);
@@ -39,7 +39,7 @@ describe('a page of transfers reads little more than it shows', () => {
   });
 });
 
-describe('combined filters that no index covers', () => {
+describeOnOneServer('combined filters that no index covers', () => {
   const scanned: Bounds = { rows: 1.2 * LIMITS.listScanMax, blocks: 2 * LIMITS.listScanMax };
   const profile = historyId('profile', COMMON);
   const late = START_NS + BigInt(ROWS * 0.395) * STEP_NS;
@@ -110,7 +110,7 @@ describe('combined filters that no index covers', () => {
   );
 });
 
-describe('the check itself', () => {
+describeOnOneServer('the check itself', () => {
   const flagged = async (statement: string, bounds: Bounds = SHOWN): Promise<string> =>
     (await plans.faultsIn((database) => database.query(statement, [BIG]), bounds)).join('\n');
 

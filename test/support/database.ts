@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inject } from 'vitest';
+import { describe, inject } from 'vitest';
 import type { Database, DatabaseAddress, Transaction } from '../../src/database/database.ts';
 import { limitLockWaits } from '../../src/database/distribution.ts';
 import { newId } from '../../src/kernel/id.ts';
@@ -10,6 +10,9 @@ import { connectUnlocked } from './vault.ts';
 
 /** The tests run on a Citus cluster. */
 export const ON_CLUSTER = inject('servers').length > 0;
+
+/** About plans of PostgreSQL, its rights, and its own form of statements: see CONTRIBUTING.md. */
+export const describeOnOneServer = describe.skipIf(ON_CLUSTER);
 
 /** On a cluster, the audit leaves out what is younger than nodes' clocks may be behind: it may be committed on some servers only. */
 export async function untilAuditable(): Promise<void> {
