@@ -72,8 +72,9 @@ describe('connections that are cut while 64 writers write', () => {
     };
     const writers = Promise.all(Array.from({ length: 64 }, (_, index) => writer(index)));
     const killer = startNode({ ...(test.address as SocketAddress), database: 'postgres' });
+    const count = (what: Said): number => said.filter((one) => one.said === what).length;
     let killed = 0;
-    while (killed < 20) {
+    while (killed < 20 || count('accepted') === 0) {
       await Promise.race([writers, sleep(5 + Math.random() * 60)]);
       const rows = await killer.database.query(
         "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and application_name = 'ferry'",
@@ -84,8 +85,6 @@ describe('connections that are cut while 64 writers write', () => {
     done.abort();
     await writers;
     await killer.stop();
-    const count = (what: Said): number => said.filter((one) => one.said === what).length;
-    expect(count('accepted')).toBeGreaterThan(0);
     expect(node.path.troubles.length).toBeGreaterThan(0);
 
     const before = await entriesByCause();
