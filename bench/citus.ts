@@ -39,7 +39,8 @@ const { values: options } = parseArgs({
   },
 });
 
-const CONNECTIONS = 256;
+/** As many for each worker: a cluster gets servers because it has more to do. Plain PostgreSQL has the load of two. */
+const CONNECTIONS = 128;
 const ROUNDS = Number(options.rounds ?? (options.quick ? 1 : 5));
 const TIMES = options.quick ? { warmUpMs: 1_000, measureMs: 2_000 } : { warmUpMs: 2_500, measureMs: 3_500 };
 
@@ -58,6 +59,7 @@ type Variant = {
   readonly stage: Stage;
   readonly database: string;
   readonly service: Service;
+  readonly connections: number;
   /** Of the processes of each server, the coordinator first. */
   readonly postmasters: readonly number[];
   readonly rounds: Round[];
@@ -123,16 +125,17 @@ async function variantOf(
     servers.length === 0 ? [stage.server.pid] : await Promise.all(servers.map(postmasterOf));
   const service = await startService(stage, database);
   await untilAudited(service);
-  return { name, stage, database, service, postmasters, rounds: [], acknowledged: 0 };
+  const connections = CONNECTIONS * (servers.length === 0 ? 2 : servers.length - 1);
+  return { name, stage, database, service, connections, postmasters, rounds: [], acknowledged: 0 };
 }
 
 async function runRound(load: Load, variant: Variant, isCounted = true): Promise<void> {
-  const { service, postmasters } = variant;
+  const { service, connections, postmasters } = variant;
   const before = postmasters.map(serverCpuUs);
   const counts = await countsOf([service]);
   const { total, perSecond } = await load.run(service, {
     plan: transferPlan('spread', PROFILE_IDS, service.token),
-    connections: CONNECTIONS,
+    connections,
     ...TIMES,
   });
   variant.acknowledged += total;

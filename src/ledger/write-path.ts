@@ -124,11 +124,10 @@ export function createWritePath({ database, assets, observer }: Dependencies): W
       return resolveDoubt(batch, doubt).finally(endDoubt);
     },
   });
-  const shared = { executor, observer, queued, pump };
+  const shared = { database, executor, observer, queued, pump };
   const pessimistic = createPessimisticLane(shared);
   const optimistic = createOptimisticLane({
     ...shared,
-    database,
     assets,
     cache,
     flights,

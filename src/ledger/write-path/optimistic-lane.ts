@@ -123,7 +123,7 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
 
   function isWorthAFlight(): boolean {
     const inFlight = flights.inFlight();
-    if (!isWorthABatch(queue.size, inFlight, LIMITS.flightsMax)) return false;
+    if (!isWorthABatch(queue.size, inFlight, LIMITS.flightsMax, database.shards())) return false;
     return inFlight > 0 || !gathering.isWorthWaiting(queue.size);
   }
 

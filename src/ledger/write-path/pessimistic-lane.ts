@@ -1,3 +1,4 @@
+import type { Database } from '../../database/database.ts';
 import { LIMITS } from '../../limits.ts';
 import type { BatchFailure } from './batch.ts';
 import type { Executor } from './execute.ts';
@@ -27,6 +28,7 @@ export type PessimisticLane = {
 };
 
 type Dependencies = {
+  readonly database: Database;
   readonly executor: Executor;
   readonly observer: WritePathObserver;
   /** Queued commands of the whole write path. */
@@ -36,7 +38,7 @@ type Dependencies = {
 };
 
 export function createPessimisticLane(dependencies: Dependencies): PessimisticLane {
-  const { executor, observer, queued, pump } = dependencies;
+  const { database, executor, observer, queued, pump } = dependencies;
   const queue = createCommandQueue();
   let running = 0;
   let inDoubt = 0;
@@ -61,7 +63,7 @@ export function createPessimisticLane(dependencies: Dependencies): PessimisticLa
       return queue.size;
     },
     pump() {
-      while (isWorthABatch(queue.size, running, LIMITS.batchesMax)) {
+      while (isWorthABatch(queue.size, running, LIMITS.batchesMax, database.shards())) {
         const batch = queue.take(running);
         observer.queue(queued());
         void run(batch, executor.execute(batch));

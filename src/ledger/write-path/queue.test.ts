@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createShards } from '../../database/shards.ts';
 import { workerActor } from '../../kernel/actor.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { LIMITS } from '../../limits.ts';
@@ -43,6 +44,10 @@ describe('the next batch', () => {
     });
     expect(least).toEqual([1, 128, 256, 512]);
     expect(isWorthABatch(10_000, 4, 4)).toBe(false);
+    const onCluster = [batchCommandsMax - 1, batchCommandsMax].map((queued) =>
+      isWorthABatch(queued, 1, 4, createShards([0])),
+    );
+    expect(onCluster).toEqual([false, true]);
   });
 
   it('has the oldest commands, if all that wait fit', () => {

@@ -1,3 +1,4 @@
+import type { Shards } from '../../database/shards.ts';
 import { Problem, unavailable } from '../../kernel/problem.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Command, Outcome } from '../command.ts';
@@ -21,9 +22,16 @@ export type Waiting = {
  * only if enough commands are queued to share the fixed cost of a batch. The more batches wait for the database already, the
  * larger the next one has to be: it could not start any earlier.
  */
-export function isWorthABatch(queued: number, batchesInFlight: number, batchesMax: number): boolean {
+export function isWorthABatch(
+  queued: number,
+  batchesInFlight: number,
+  batchesMax: number,
+  shards?: Shards | undefined,
+): boolean {
   if (batchesInFlight === 0) return queued > 0;
-  const queuedMin = LIMITS.secondBatchCommandsMin * 2 ** (batchesInFlight - 1);
+  // On a cluster a batch costs milliseconds on every server: only a full one is worth it.
+  const secondMin = shards === undefined ? LIMITS.secondBatchCommandsMin : LIMITS.batchCommandsMax;
+  const queuedMin = secondMin * 2 ** (batchesInFlight - 1);
   return batchesInFlight < batchesMax && queued >= queuedMin;
 }
 
