@@ -9,7 +9,14 @@ import { type Flight, type Session, sendFlight } from './flight.ts';
 import type { Flights } from './flights.ts';
 import { createLaneConnection } from './lane-connection.ts';
 import type { WritePathObserver } from './observer.ts';
-import { answerAll, createCommandQueue, isWorthABatch, sizeOfAll, type Waiting } from './queue.ts';
+import {
+  answerAll,
+  createCommandQueue,
+  isWorthABatch,
+  secondBatchMin,
+  sizeOfAll,
+  type Waiting,
+} from './queue.ts';
 
 /**
  * The lane for commands that may be decided on cached balances, which the transaction then confirms. All batches use one
@@ -123,13 +130,13 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
 
   function isWorthAFlight(): boolean {
     const inFlight = flights.inFlight();
-    if (!isWorthABatch(queue.size, inFlight, LIMITS.flightsMax, database.shards())) return false;
+    if (!isWorthABatch(queue.size, inFlight, LIMITS.flightsMax, secondBatchMin(database))) return false;
     return inFlight > 0 || !gathering.isWorthWaiting(queue.size);
   }
 
   function send(session: Session): void {
     const startedMs = performance.now();
-    const taken = queue.take(flights.inFlight());
+    const taken = queue.take(flights.inFlight(), secondBatchMin(database));
     observer.queue(queued());
     const commands = taken.map((waiting) => waiting.command);
     const flight = sendFlight(session, cache, assets, commands, executor.lastInstant(), flights.next());

@@ -3,7 +3,14 @@ import { LIMITS } from '../../limits.ts';
 import type { BatchFailure } from './batch.ts';
 import type { Executor } from './execute.ts';
 import type { WritePathObserver } from './observer.ts';
-import { createCommandQueue, isWorthABatch, rejectAll, sizeOfAll, type Waiting } from './queue.ts';
+import {
+  createCommandQueue,
+  isWorthABatch,
+  rejectAll,
+  secondBatchMin,
+  sizeOfAll,
+  type Waiting,
+} from './queue.ts';
 
 /**
  * The lane for every command: batches lock what they touch, decide on the locked rows, write and commit.
@@ -63,8 +70,8 @@ export function createPessimisticLane(dependencies: Dependencies): PessimisticLa
       return queue.size;
     },
     pump() {
-      while (isWorthABatch(queue.size, running, LIMITS.batchesMax, database.shards())) {
-        const batch = queue.take(running);
+      while (isWorthABatch(queue.size, running, LIMITS.batchesMax, secondBatchMin(database))) {
+        const batch = queue.take(running, secondBatchMin(database));
         observer.queue(queued());
         void run(batch, executor.execute(batch));
       }

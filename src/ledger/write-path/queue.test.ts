@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createShards } from '../../database/shards.ts';
 import { workerActor } from '../../kernel/actor.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { LIMITS } from '../../limits.ts';
@@ -9,6 +8,7 @@ import { isWorthABatch, sizeOfAll, takeBatch, type Waiting } from './queue.ts';
 
 const { batchCommandsMax, batchBalancesMax } = LIMITS;
 const BUSY = 1;
+const MIN = LIMITS.secondBatchCommandsMin;
 
 function command(customerId: string | undefined, balances = 2): Waiting {
   return {
@@ -39,27 +39,24 @@ describe('the next batch', () => {
   it('is sent at once if the database is idle, and is larger the more batches wait for the database', () => {
     const least = [0, 1, 2, 3].map((inFlight) => {
       let queued = 0;
-      while (!isWorthABatch(queued, inFlight, 4)) queued += 1;
+      while (!isWorthABatch(queued, inFlight, 4, MIN)) queued += 1;
       return queued;
     });
     expect(least).toEqual([1, 128, 256, 512]);
-    expect(isWorthABatch(10_000, 4, 4)).toBe(false);
-    const onCluster = [batchCommandsMax - 1, batchCommandsMax].map((queued) =>
-      isWorthABatch(queued, 1, 4, createShards([0])),
-    );
-    expect(onCluster).toEqual([false, true]);
+    expect(isWorthABatch(10_000, 4, 4, MIN)).toBe(false);
+    expect(isWorthABatch(511, 1, 4, 512)).toBe(false);
   });
 
   it('has the oldest commands, if all that wait fit', () => {
     const queue = [...commands('a', 5), ...commands('b', 3)];
     const all = [...queue];
-    expect(takeBatch(queue, BUSY)).toEqual(all);
+    expect(takeBatch(queue, BUSY, MIN)).toEqual(all);
     expect(queue).toEqual([]);
   });
 
   it('has commands of all customers in turn, if more wait than fit', () => {
     const queue = [...commands('flood', 3 * batchCommandsMax), ...commands('a', 3), ...commands('b', 5)];
-    const batch = takeBatch(queue, BUSY);
+    const batch = takeBatch(queue, BUSY, MIN);
     expect(batch).toHaveLength(batchCommandsMax);
     expect(countOf(batch, 'a')).toBe(3);
     expect(countOf(batch, 'b')).toBe(5);
@@ -69,12 +66,12 @@ describe('the next batch', () => {
   it('counts a command with parts as so many commands', () => {
     const bulks = Array.from({ length: 5 }, () => withParts('bulk', 200));
     const queue = [...bulks, ...commands('a', 300)];
-    const batch = takeBatch(queue, BUSY);
+    const batch = takeBatch(queue, BUSY, MIN);
     // The second bulk has its turn after as many commands of the other customer as the first bulk has parts.
     expect(countOf(batch, 'bulk')).toBe(1);
     expect(countOf(batch, 'a')).toBe(200);
     expect(sizeOfAll(batch)).toBeLessThanOrEqual(batchCommandsMax);
-    expect(takeBatch([withParts('bulk', 2 * batchCommandsMax)], BUSY)).toHaveLength(1);
+    expect(takeBatch([withParts('bulk', 2 * batchCommandsMax)], BUSY, MIN)).toHaveLength(1);
   });
 
   it('loses no command, keeps the order of each customer, and keeps its bounds', () => {
@@ -86,7 +83,7 @@ describe('the next batch', () => {
         const queue = [...given];
         const taken: Waiting[] = [];
         while (queue.length > 0) {
-          const batch = takeBatch(queue, inFlight);
+          const batch = takeBatch(queue, inFlight, MIN);
           expect(batch.length).toBeGreaterThan(0);
           const balances = batch.reduce((sum, one) => sum + one.command.balances.length, 0);
           expect(balances <= batchBalancesMax || batch.length === 1).toBe(true);

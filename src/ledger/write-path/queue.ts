@@ -1,4 +1,4 @@
-import type { Shards } from '../../database/shards.ts';
+import type { Database } from '../../database/database.ts';
 import { Problem, unavailable } from '../../kernel/problem.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Command, Outcome } from '../command.ts';
@@ -17,6 +17,10 @@ export type Waiting = {
   reject(error: unknown): void;
 };
 
+/** How many commands a second batch has at least. On a cluster a batch costs milliseconds on every server: only a full one is worth it. */
+export const secondBatchMin = (database: Database): number =>
+  database.shards() === undefined ? LIMITS.secondBatchCommandsMin : LIMITS.batchCommandsMax;
+
 /**
  * While the database executes one batch, the next one is prepared and sent, so that neither side waits for the other; but
  * only if enough commands are queued to share the fixed cost of a batch. The more batches wait for the database already, the
@@ -26,11 +30,9 @@ export function isWorthABatch(
   queued: number,
   batchesInFlight: number,
   batchesMax: number,
-  shards?: Shards | undefined,
+  secondMin: number,
 ): boolean {
   if (batchesInFlight === 0) return queued > 0;
-  // On a cluster a batch costs milliseconds on every server: only a full one is worth it.
-  const secondMin = shards === undefined ? LIMITS.secondBatchCommandsMin : LIMITS.batchCommandsMax;
   const queuedMin = secondMin * 2 ** (batchesInFlight - 1);
   return batchesInFlight < batchesMax && queued >= queuedMin;
 }
@@ -86,9 +88,9 @@ function fitting(queue: readonly Waiting[], sizeMax: number): number {
  * no customer waits for the whole queue of another one. If no batch is in flight, only half of the commands, provided that
  * the rest is enough for another batch: two alternating batches keep both the node and the database busy.
  */
-export function takeBatch(queue: Waiting[], batchesInFlight: number): Waiting[] {
+export function takeBatch(queue: Waiting[], batchesInFlight: number, secondMin: number): Waiting[] {
   const total = sizeOfAll(queue);
-  const half = batchesInFlight === 0 && total >= 2 * LIMITS.secondBatchCommandsMin;
+  const half = batchesInFlight === 0 && total >= 2 * secondMin;
   const sizeMax = Math.min(half ? Math.ceil(total / 2) : total, LIMITS.batchCommandsMax);
   if (fitting(queue, LIMITS.batchCommandsMax) === queue.length)
     return queue.splice(0, fitting(queue, sizeMax));
@@ -106,7 +108,7 @@ export type CommandQueue = {
   push(waiting: readonly Waiting[]): void;
   /** How many commands wait; one with parts counts as many. */
   readonly size: number;
-  take(batchesInFlight: number): Waiting[];
+  take(batchesInFlight: number, secondMin: number): Waiting[];
   takeAll(): Waiting[];
 };
 
@@ -121,8 +123,8 @@ export function createCommandQueue(): CommandQueue {
     get size() {
       return size;
     },
-    take(batchesInFlight) {
-      const batch = takeBatch(queue, batchesInFlight);
+    take(batchesInFlight, secondMin) {
+      const batch = takeBatch(queue, batchesInFlight, secondMin);
       size -= sizeOfAll(batch);
       return batch;
     },
