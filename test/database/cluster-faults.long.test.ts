@@ -2,6 +2,7 @@ import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectDatabase } from '../../src/database/database.ts';
 import { auditEverything } from '../../src/ledger/audit.ts';
 import { LIMITS } from '../../src/limits.ts';
 import {
@@ -186,16 +187,19 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
 
   it('the coordinator is killed between its decision to commit and the workers, and starts again', async () => {
     await startLoads();
+    // A connection that is open: by the time a new one is, the transaction has been committed.
+    const watch = connectDatabase(addressOf(workers[0]!.server, 'postgres'), 1);
     let left = 0;
-    for (let kill = 0; kill < 20 && left === 0; kill += 1) {
-      await until('workers have prepared', async () => (await preparedOn(workers)) > 0, 0);
+    for (let kill = 0; kill < 50 && left === 0; kill += 1) {
+      await until('a worker has prepared', async () => (await watch.query(PREPARED)).length > 0, 0);
       coordinator.kill();
       left = await preparedOn(workers);
       await coordinator.start();
       await goesOn();
     }
-    expect(left).toBeGreaterThan(0);
+    await watch.close();
     await endLoads();
+    expect(left).toBeGreaterThan(0);
   });
 
   it('a node is killed while its transactions are being committed', async () => {
