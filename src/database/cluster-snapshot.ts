@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS } from '../limits.ts';
 import type { Connection } from './connection.ts';
+import type { Database } from './database.ts';
 import { failureOf } from './failure.ts';
 
 /**
@@ -10,28 +11,24 @@ import { failureOf } from './failure.ts';
  */
 export async function takeSnapshots(
   connection: Connection,
-  reserve: () => Promise<Connection>,
+  { transaction }: Pick<Database, 'transaction'>,
 ): Promise<void> {
   if (connection.shards === undefined) return;
   for (let attempt = 1; ; attempt += 1) {
-    const holder = await reserve();
     try {
-      await holder.query('begin');
-      // Statements that queue behind it must not time out.
-      await holder.query(`set local lock_timeout = ${LIMITS.migrationLockTimeoutMs}`);
-      await holder.query(
-        `select case when pg_is_in_recovery() then null else (select count(*) from hold_writes()) end`,
-      );
-      // One connection to each server, for all statements of the transaction.
-      await connection.query('set local citus.max_adaptive_executor_pool_size = 1');
-      await connection.query('select ask_every_server()');
-      return;
+      return await transaction(async (holder) => {
+        // Statements that queue behind it must not time out.
+        await holder.query(`set local lock_timeout = ${LIMITS.migrationLockTimeoutMs}`);
+        await holder.query(
+          `select case when pg_is_in_recovery() then null else (select count(*) from hold_writes()) end`,
+        );
+        // One connection to each server, for all statements of the transaction.
+        await connection.query('set local citus.max_adaptive_executor_pool_size = 1');
+        await connection.query('select ask_every_server()');
+      });
     } catch (error) {
       if (failureOf(error) !== 'timeout' || attempt === LIMITS.snapshotAttemptsMax) throw error;
       await sleep(LIMITS.lockTimeoutMs);
-    } finally {
-      await holder.query('rollback').catch(() => undefined);
-      holder.release();
     }
   }
 }

@@ -190,6 +190,10 @@ export function connectDatabase(
     }
   }
 
+  async function transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return transactionOn(await reserve(), ['begin'], work);
+  }
+
   return {
     queue: loans.queue,
     query,
@@ -204,11 +208,11 @@ export function connectDatabase(
         ): Promise<Row[]> => own(await query<Row>(statement, parameters), statement),
       };
     },
-    transaction: async (work) => transactionOn(await reserve(), ['begin'], work),
+    transaction,
     async snapshot(work) {
       const connection = await reserve({ patient: true });
       return transactionOn(connection, BEGIN_SNAPSHOT, async (tx) => {
-        await takeSnapshots(connection, reserve);
+        await takeSnapshots(connection, { transaction });
         return work(tx);
       });
     },

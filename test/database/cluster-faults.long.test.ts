@@ -110,10 +110,10 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
     await Promise.all(loads.map((load) => load.untilMore(50)));
   }
 
-  async function stopLoads(): Promise<void> {
+  async function stopLoads(answered = acknowledged): Promise<void> {
     for (const load of loads) {
       await load.stop();
-      for (const refId of load.acknowledged) acknowledged.add(refId);
+      for (const refId of load.acknowledged) answered.add(refId);
       for (const refId of [...load.acknowledged, ...load.undecided]) sent.add(refId);
     }
     loads = [];
@@ -256,12 +256,7 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
       expect(before.size).toBeLessThan(after);
       node = await startNode();
       await startLoads();
-      for (const load of loads) {
-        await load.stop();
-        for (const refId of load.acknowledged) before.add(refId);
-        for (const refId of [...load.acknowledged, ...load.undecided]) sent.add(refId);
-      }
-      loads = [];
+      await stopLoads(before);
       await check(before);
       await node.end('SIGTERM');
     } finally {

@@ -92,6 +92,15 @@ describeOnOneServer('what is only ever inserted', () => {
 });
 
 describeOnOneServer('the role that serves', () => {
+  it('alone, beside the owner, may hold writes', async () => {
+    const [row] = await test.database.query(
+      `select has_function_privilege($1, 'hold_writes()', 'execute') as serving,
+              has_function_privilege('public', 'hold_writes()', 'execute') as others`,
+      [role],
+    );
+    expect(row).toEqual({ serving: true, others: false });
+  });
+
   it('can neither create anything, nor become another role, nor grant, nor see beyond its database', async () => {
     for (const statement of [
       'create table mine (id integer)',
