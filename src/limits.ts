@@ -41,8 +41,6 @@ export const LIMITS = {
   shardTurnMs: 100,
   /** Ids that are tried until both sides of a transfer are in that shard: with 32 shards one of 1,024 is, and 1,000 take 15 µs. */
   shardTrialsMax: 32_768,
-  /** On a cluster, how long changes of balances are kept after they were applied: longer than the clocks of nodes differ. */
-  balanceChangesKeptMs: 60_000,
   /** How long the optimistic lane keeps its connection without a batch. */
   optimisticIdleMs: 100,
   /** After an optimistic batch failed, commands take the pessimistic lane for so long, doubled with each further failure. */

@@ -64,7 +64,7 @@ const CODES_OF_COPY: readonly (readonly [RegExp, string])[] = [
   [/^canceling statement due to lock timeout/, '55P03'],
   [/^canceling statement/, '57014'],
   [/^deadlock detected/, '40P01'],
-  [/^could not serialize access/, '40001'],
+  [/^could not serialize access|changed since it was read$/, '40001'],
   [/^(terminating connection|the database system is)/, '57P01'],
 ];
 

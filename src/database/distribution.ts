@@ -19,7 +19,6 @@ type Distributed = {
 const TABLES: readonly Distributed[] = [
   { name: 'balances', column: 'profile_id' },
   { name: 'entries', column: 'owner_id', with: 'balances' },
-  { name: 'balance_changes', column: 'profile_id', with: 'balances' },
   {
     name: 'transfers',
     column: 'id',
@@ -33,6 +32,7 @@ const TABLES: readonly Distributed[] = [
       'drop index transfers_fee_used_once',
     ],
   },
+  { name: 'packed_rows', column: 'shard_key', with: 'balances' },
   // Of one customer there may be very many: the ref_id spreads them. Every batch has some in every shard, so there are few shards.
   { name: 'idempotency_keys', column: 'ref_id', isInFew: true },
 ];

@@ -19,7 +19,7 @@ export const GRANTS: Readonly<Record<string, Grant>> = {
   entries: INSERT,
   audit_checkpoints: INSERT,
   system_balances: { insert: true, update: ['balance'] },
-  balance_changes: { insert: true, delete: true },
+  packed_rows: INSERT,
   system_deltas: { insert: true, update: ['delta'], delete: true },
   idempotency_keys: { insert: true, update: ['request'] },
 

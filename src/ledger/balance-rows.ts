@@ -1,7 +1,8 @@
-import { appendTo, binaryColumns } from '../database/binary.ts';
+import { binaryColumns } from '../database/binary.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
-import type { Database, Queryable, Statement, Transaction } from '../database/database.ts';
+import type { Queryable, Statement, Transaction } from '../database/database.ts';
+import { type Packed, packer, sendPacked } from '../database/packed.ts';
 import { byShard } from '../database/shards.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
@@ -150,20 +151,19 @@ const CHANGE_BALANCES = `with changed as (
     returning 1)
   select confirm(count(*) = $9::bigint, 'a balance'), confirm(${isTimely('$10')}, 'the clock'), ${CLOCK_NS} as now_ns from changed`;
 
-/** The same on a cluster, see migration 0041. */
-type Change = { readonly batchId: string; readonly row: BalanceRow; readonly before: Version };
-const appendChanges = appendTo<Change>('balance_changes', [
-  { name: 'batch_id', type: 'uuid', value: (one) => one.batchId },
-  { name: 'profile_id', type: 'uuid', value: (one) => one.row.profileId },
-  { name: 'asset', type: 'text', value: (one) => one.row.asset },
-  { name: 'available', type: 'numeric', value: (one) => one.row.available },
-  { name: 'held', type: 'numeric', value: (one) => one.row.held },
-  { name: 'moved_at_ns', type: 'bigint', value: (one) => one.row.movedAtNs },
-  { name: 'available_before', type: 'numeric', value: (one) => one.before.available },
-  { name: 'held_before', type: 'numeric', value: (one) => one.before.held },
-  { name: 'moved_before_ns', type: 'bigint', value: (one) => one.before.movedAtNs },
+/** The same on a cluster, see migration 0043. */
+type Change = { readonly row: BalanceRow; readonly before: Version };
+const packChanges = packer<Change>('balances', [
+  { name: 'profile_id', type: 'uuid', value: ({ row }) => row.profileId },
+  { name: 'asset', type: 'text', value: ({ row }) => row.asset },
+  { name: 'available', type: 'numeric', value: ({ row }) => row.available },
+  { name: 'held', type: 'numeric', value: ({ row }) => row.held },
+  { name: 'moved_at_ns', type: 'bigint', value: ({ row }) => row.movedAtNs },
+  { name: 'available_before', type: 'numeric', value: ({ before }) => before.available },
+  { name: 'held_before', type: 'numeric', value: ({ before }) => before.held },
+  { name: 'moved_before_ns', type: 'bigint', value: ({ before }) => before.movedAtNs },
 ]);
-const APPLY_CHANGES = `select apply_balance_changes($1, $2), confirm(${isTimely('$3')}, 'the clock'), ${CLOCK_NS} as now_ns`;
+const CONFIRM_TIME = `select confirm(${isTimely('$1')}, 'the clock'), ${CLOCK_NS} as now_ns`;
 
 /**
  * Changes balances without locking them first, provided that each still has its cached values, and that the node's estimate
@@ -177,7 +177,8 @@ export function changeBalances(
   rows: readonly BalanceRow[],
   before: (row: BalanceRow) => Version,
   nowNs: Instant,
-  batchId: string,
+  /** On a cluster: what else is written to the shards of the balances. */
+  beside: readonly Packed[] = [],
 ): Promise<{ now_ns: bigint }[]> {
   const sorted = inLockOrder(rows);
   if (tx.shards === undefined)
@@ -187,19 +188,11 @@ export function changeBalances(
       rows.length,
       nowNs,
     ]);
-  const copied = appendChanges(
-    tx,
-    sorted.map((row) => ({ batchId, row, before: before(row) })),
+  const changes = packChanges(
+    tx.shards,
+    sorted.map((row) => ({ row, before: before(row) })),
   );
-  const applied = tx.query<{ now_ns: bigint }>(APPLY_CHANGES, [batchId, rows.length, nowNs]);
-  return Promise.all([copied, applied]).then(([, answer]) => answer);
-}
-
-/** Ids of batches begin with their time. */
-const DELETE_APPLIED = `delete from balance_changes where batch_id <
-  (lpad(to_hex((extract(epoch from now()) * 1000)::bigint - ${LIMITS.balanceChangesKeptMs}), 12, '0') || repeat('0', 20))::uuid`;
-
-/** Changes that were applied, on a cluster. */
-export async function deleteAppliedChanges(database: Database): Promise<void> {
-  if (database.shards() !== undefined) await database.query(DELETE_APPLIED);
+  const applied = sendPacked(tx, [...changes, ...beside]);
+  const confirmed = tx.query<{ now_ns: bigint }>(CONFIRM_TIME, [nowNs]);
+  return Promise.all([applied, confirmed]).then(([, answer]) => answer);
 }

@@ -8,7 +8,6 @@ import type { Worker } from '../kernel/worker.ts';
 import { LIMITS } from '../limits.ts';
 import type { AuditReport } from './audit.ts';
 import { auditIncrement } from './audit-increments.ts';
-import { deleteAppliedChanges } from './balance-rows.ts';
 import { rollUpSystemBalances } from './balances.ts';
 import type { BalanceKey } from './command.ts';
 import { olderRequests } from './older-keys-store.ts';
@@ -74,7 +73,6 @@ function rollUpWorker({ database, log }: Dependencies): Worker {
     LIMITS.rollupIntervalMs,
     async () => {
       const folded = await rollUpSystemBalances(database, LIMITS.rollupDeltasMax);
-      await deleteAppliedChanges(database);
       return folded === LIMITS.rollupDeltasMax ? 'again' : 'wait';
     },
     (error) => log.warn({ err: error }, 'could not roll up system balances'),

@@ -1,4 +1,6 @@
 import type { Transaction } from '../database/database.ts';
+import type { Packed } from '../database/packed.ts';
+import type { Shards } from '../database/shards.ts';
 import type { Actor } from '../kernel/actor.ts';
 import type { Assets } from '../kernel/asset.ts';
 import type { Instant } from '../kernel/instant.ts';
@@ -52,6 +54,8 @@ export type Table<Row> = {
     /** Of a log: who wrote each row. */
     actors?: readonly Actor[],
   ): Promise<unknown>;
+  /** On a cluster, the optimistic lane sends these rows with the balances instead, see migration 0043. */
+  pack?(shards: Shards, rows: readonly Row[]): readonly Packed[];
   /**
    * What the audit log shows of a row that a command writes: rows of a log. Not asked if the command itself appends a row to
    * the log under the same key, such as an event of the resource.

@@ -1,8 +1,9 @@
-import { appendTo, binaryColumns } from '../database/binary.ts';
+import { appendTo, type BinaryColumn, binaryColumns } from '../database/binary.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
 import type { Queryable, Statement, Transaction } from '../database/database.ts';
 import { StaleRead } from '../database/failure.ts';
+import { packer } from '../database/packed.ts';
 import type { Instant } from '../kernel/instant.ts';
 import type { Entry } from './book.ts';
 import type { IdempotencyKey } from './command.ts';
@@ -109,7 +110,7 @@ export async function writeMarker(tx: Queryable): Promise<void> {
   await tx.query(`select pg_logical_emit_message(true, 'ferry', '')`);
 }
 
-export const insertEntries = appendTo<Entry>('entries', [
+const ENTRY_COLUMNS: readonly BinaryColumn<Entry>[] = [
   { name: 'owner_id', type: 'uuid', value: (entry) => entry.ownerId },
   { name: 'asset', type: 'text', value: (entry) => entry.asset },
   { name: 'account', type: 'text', value: (entry) => entry.account },
@@ -119,7 +120,9 @@ export const insertEntries = appendTo<Entry>('entries', [
   { name: 'cause_id', type: 'uuid', value: (entry) => entry.causeId },
   { name: 'delta', type: 'numeric', value: (entry) => entry.delta },
   { name: 'balance_after', type: 'numeric', value: (entry) => entry.balanceAfter },
-]);
+];
+export const insertEntries = appendTo('entries', ENTRY_COLUMNS);
+export const packEntries = packer('entries', ENTRY_COLUMNS);
 
 /** The batch's changes of the service's own accounts: one row per account, however many entries. */
 export function insertSystemDeltas(tx: Transaction, entries: readonly Entry[]): Promise<unknown> | undefined {

@@ -9,6 +9,7 @@ import { type Command, type IdempotencyKey, read, refuse, type View, write } fro
 import { transferEvent } from './event.ts';
 import { endUserProblem, endUserReads, requireForThirdParty, type TransferTables } from './request.ts';
 import type { PlatformTransferRequest } from './schema.ts';
+import { newInsideTransfers } from './store.ts';
 import {
   newGroupId,
   sideIds,
@@ -160,7 +161,7 @@ export function insideTransferCommand(
   /** Of the group of both sides. */
   group = newGroupId(),
 ): Command<string> {
-  const { assets, profiles, endUsers, newTransfers } = tables;
+  const { assets, profiles, endUsers } = tables;
   const { asset, from_profile_id: fromId, to_profile_id: toId } = request;
   const units = readRequest(caller, request, assets);
   const [debitId, creditId] = sideIds(group);
@@ -198,8 +199,8 @@ export function insideTransferCommand(
           },
         ],
         writes: [
-          write(newTransfers, debit.id, debit),
-          write(newTransfers, credit.id, credit),
+          write(newInsideTransfers, debit.id, debit),
+          write(newInsideTransfers, credit.id, credit),
           transferEvent(debit, assets, debitText),
           transferEvent(credit, assets),
         ],

@@ -65,7 +65,7 @@ const OF_RAILS = 'what a rail, a bank or a chain did or said, as the worker of t
 
 const UNRECORDED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    ['balances', 'entries', 'system_balances', 'balance_changes', 'system_deltas', 'idempotency_keys'].map(
+    ['balances', 'entries', 'system_balances', 'packed_rows', 'system_deltas', 'idempotency_keys'].map(
       (name) => [name, DERIVED],
     ),
   ),

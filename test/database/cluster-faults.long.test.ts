@@ -231,6 +231,32 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
     expect(acknowledged.size).toBeGreaterThan(1_000);
   });
 
+  it('a shard is split, and the node finds out', async () => {
+    const stale = async (): Promise<string> =>
+      /^ferry_ledger_troubles_total\{what="stale-cache"\} .*$/m.exec(
+        await (await fetch(`${node.url}/metrics`)).text(),
+      )![0];
+    await startLoads();
+    const [shard] = (await askCoordinator(
+      `select s.shardid::integer as id, (shardminvalue::bigint + shardmaxvalue::bigint) / 2 as middle, n.nodeid as node
+       from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n using (groupid)
+       where logicalrelid = 'balances'::regclass order by shardid limit 1`,
+    )) as { id: number; middle: bigint; node: number }[];
+    const { id, middle, node: place } = shard!;
+    const before = await stale();
+    await askCoordinator(
+      `select citus_split_shard_by_split_points(${id}, array['${middle}'], array[${place}, ${place}], 'block_writes')`,
+    );
+    // Transfers whose ids are of the former shard are in two now.
+    await until('a batch was refused', async () => (await stale()) !== before);
+    await until('batches are decided on cached balances again', async () => {
+      const known = await stale();
+      await goesOn();
+      return (await stale()) === known;
+    });
+    await endLoads();
+  });
+
   it('all servers are restored as they were at one moment', async () => {
     const point = `ferry_${Date.now()}`;
     await startLoads();

@@ -1,21 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Transaction } from '../../src/database/database.ts';
-import { createShards } from '../../src/database/shards.ts';
+import type { Database, Transaction } from '../../src/database/database.ts';
+import { createShards, type Shards } from '../../src/database/shards.ts';
 import { newId } from '../../src/kernel/id.ts';
 import {
   changeBalances,
   createMissingBalances,
-  deleteAppliedChanges,
   lockBalances,
   updateBalances,
 } from '../../src/ledger/balance-rows.ts';
 import type { BalanceRow } from '../../src/ledger/book.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
-/** On a cluster, each shard has a statement of its own. One server can execute these as well. */
+/** On a cluster, each shard has statements and packed rows of its own. One server can execute and unpack these as well. */
 const FORMS = [
-  ['all together', undefined],
-  ['by shards', createShards([-(2 ** 31), -(2 ** 30), 0, 2 ** 30])],
+  ['all together', () => undefined],
+  [
+    'by shards',
+    (database: Database) => database.shards() ?? createShards([-(2 ** 31), -(2 ** 30), 0, 2 ** 30]),
+  ],
 ] as const;
 
 const byKey = (rows: readonly BalanceRow[]): BalanceRow[] =>
@@ -23,11 +25,13 @@ const byKey = (rows: readonly BalanceRow[]): BalanceRow[] =>
     `${one.profileId}${one.asset}` < `${other.profileId}${other.asset}` ? -1 : 1,
   );
 
-describe.each(FORMS)('rows of balances, %s', (_, shards) => {
+describe.each(FORMS)('rows of balances, %s', (_, shardsOf) => {
   let test: TestDatabase;
+  let shards: Shards | undefined;
   let keys: { profileId: string; asset: string }[];
   beforeAll(async () => {
     test = await createTestDatabase();
+    shards = shardsOf(test.database);
     keys = Array.from({ length: 40 }, (__, index) => ({
       profileId: newId(),
       asset: index % 3 === 0 ? 'BTC' : 'USD',
@@ -74,7 +78,7 @@ describe.each(FORMS)('rows of balances, %s', (_, shards) => {
     }));
     const nowNs = await clock();
     const old = new Map(next.map((row, index) => [row, before[index]!]));
-    const [row] = await inside((tx) => changeBalances(tx, next, (one) => old.get(one)!, nowNs, newId()));
+    const [row] = await inside((tx) => changeBalances(tx, next, (one) => old.get(one)!, nowNs));
     expect(row!.now_ns).toBeGreaterThanOrEqual(nowNs);
     expect(await stored()).toEqual(next);
   });
@@ -117,7 +121,7 @@ describe.each(FORMS)('rows of balances, %s', (_, shards) => {
         };
       };
       const nowNs = (await clock()) + aheadNs;
-      await expect(inside((tx) => changeBalances(tx, rows, version, nowNs, newId()))).rejects.toMatchObject({
+      await expect(inside((tx) => changeBalances(tx, rows, version, nowNs))).rejects.toMatchObject({
         code: '40001',
       });
       expect(await stored()).toEqual(before);
@@ -141,27 +145,8 @@ describe.each(FORMS)('rows of balances, %s', (_, shards) => {
           return tx.copy(messages);
         },
       };
-      expect(() => changeBalances(watched, broken, () => version, 0n, newId())).toThrow(TypeError);
+      expect(() => changeBalances(watched, broken, () => version, 0n)).toThrow(TypeError);
       expect(sent).toEqual([]);
     });
-  });
-
-  it('of changes that were applied are deleted after a while, on a cluster', async () => {
-    const { database } = test;
-    const old = `01900000${newId().slice(8)}`;
-    const fresh = newId();
-    for (const batchId of [old, fresh])
-      await database.query(`insert into balance_changes values ($1, $2, 'USD', 1, 0, 2, 0, 0, 1)`, [
-        batchId,
-        newId(),
-      ]);
-    const batches = async () =>
-      (await database.query<{ id: string }>('select batch_id as id from balance_changes')).map(
-        ({ id }) => id,
-      );
-    await deleteAppliedChanges({ ...database, shards: () => shards });
-    const kept = await batches();
-    expect(kept).toContain(fresh);
-    expect(kept.includes(old)).toBe(shards === undefined);
   });
 });

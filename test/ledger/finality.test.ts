@@ -66,7 +66,7 @@ describe('the final past', () => {
         const nowNs = (await now()) - BigInt(behindMs) * NS_PER_MS;
         const version = { available: availableBefore, held: 0n, movedAtNs: availableBefore === 0n ? 0n : 1n };
         const row = { profileId, asset: 'USD', available: availableBefore + 1n, held: 0n, movedAtNs: 1n };
-        await changeBalances(tx, [row], () => version, nowNs, newId());
+        await changeBalances(tx, [row], () => version, nowNs);
       });
     await expect(commitAt(LIMITS.clockBehindMaxMs + 1, 0n)).rejects.toThrow();
     await commitAt(0, 0n);

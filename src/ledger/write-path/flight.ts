@@ -83,14 +83,20 @@ function sendAll(
 ): Answers {
   sent.push(connection.query('begin'));
   // Balances first, in the lock order of all nodes, then keys.
-  const changed = changeBalances(connection, book.changedRows(), book.before, nowNs, batchId);
+  const { shards } = connection;
+  const packed = shards && [
+    ...store.packEntries(shards, book.entries),
+    ...[...writes.tables].flatMap((table) => table.pack?.(shards, writes.rowsOf(table)) ?? []),
+  ];
+  const changed = changeBalances(connection, book.changedRows(), book.before, nowNs, packed);
   sent.push(changed);
   for (const [table, keys] of reads) sent.push(table.confirm!(connection, [...keys]));
   if (acceptedKeys.size > 0) sent.push(store.useKeys(connection, acceptedKeys));
-  sent.push(store.insertEntries(connection, book.entries));
+  if (packed === undefined) sent.push(store.insertEntries(connection, book.entries));
   const deltas = store.insertSystemDeltas(connection, book.entries);
   if (deltas !== undefined) sent.push(deltas);
   for (const table of writes.tables) {
+    if (packed !== undefined && table.pack !== undefined) continue;
     if (table.sendsAtOnce !== true)
       throw new Error(`rows of ${table.name} cannot be written by the optimistic lane`);
     sent.push(table.write!(connection, writes.rowsOf(table), batchId, writes.actorsOf(table)));

@@ -50,6 +50,10 @@ type Dependencies = {
   readonly pump: { now(): void; soon(): void };
 };
 
+/** See migration 0043. */
+const isStaleShard = (error: unknown): boolean =>
+  error instanceof BatchFailure && /^a shard changed/.test((error.cause as Error).message);
+
 type Sent = { readonly batch: readonly Waiting[]; readonly flight: Flight; readonly startedMs: number };
 
 const BACK_OFF = { firstMs: LIMITS.optimisticBackOffMs, maxMs: LIMITS.optimisticBackOffMaxMs };
@@ -121,6 +125,8 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
     () => !hasWork() && gathering.idleMs() >= LIMITS.optimisticIdleMs,
   );
   const backOff = createBackOff();
+  /** A shard was split since the connection was made: the next one knows it. */
+  let isOutdated = false;
 
   async function open(): Promise<void> {
     // If it fails, the pessimistic lane gets the same error, and reports it.
@@ -176,6 +182,7 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
   /** Nothing was written, or the commit is in doubt. */
   function fail({ batch, startedMs }: Sent, error: unknown): void {
     flights.land();
+    isOutdated ||= isStaleShard(error);
     // Another node has changed many balances. Batch by batch, it would take minutes of back-off to find out which.
     if (backOff.extend(startedMs) > 1) cache.forgetAllBalances();
     passOn(queue.takeAll());
@@ -189,8 +196,12 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
       return queue.size;
     },
     pump() {
-      const isLost = connection.session()?.connection.isOpen() === false;
-      if (isLost && flights.inFlight() === 0) connection.close();
+      const isLost = isOutdated || connection.session()?.connection.isOpen() === false;
+      if (isLost && flights.inFlight() === 0) {
+        if (isOutdated) connection.session()?.connection.discard();
+        isOutdated = false;
+        connection.close();
+      }
       const session = connection.session();
       if (session !== undefined) while (isWorthAFlight()) send(session);
       else if (connection.isClosed() && queue.size > 0) void open();

@@ -1,0 +1,227 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { textArray } from '../../src/database/array.ts';
+import type { Database, Transaction } from '../../src/database/database.ts';
+import { type Packed, sendPacked } from '../../src/database/packed.ts';
+import { createShards, hashOf, type Shards } from '../../src/database/shards.ts';
+import { newBatchId, newId } from '../../src/kernel/id.ts';
+import type { Entry } from '../../src/ledger/book.ts';
+import { insertEntries, packEntries } from '../../src/ledger/store.ts';
+import { newInsideTransfers } from '../../src/transfers/store.ts';
+import { INSIDE_TYPES, newGroupId, sideIds, type Transfer } from '../../src/transfers/transfer.ts';
+import { createTestDatabase, describeOnOneServer, type TestDatabase } from '../support/database.ts';
+
+const HALVES = createShards([-(2 ** 31), 0]);
+const shardsOf = (database: Database): Shards => database.shards() ?? HALVES;
+
+const units = fc.bigInt({ min: 1n, max: 10n ** 38n - 1n });
+const text = fc.string({ unit: 'grapheme', maxLength: 12 });
+/** What array literals, and literals of statements, would take for their own. */
+const difficult = fc.oneof(
+  text,
+  fc.constantFrom(
+    '',
+    'NULL',
+    'null',
+    '{}',
+    '{"a","b"}',
+    'a,b',
+    `it's`,
+    String.raw`\n\\"`,
+    '%L',
+    '$1',
+    '"',
+    ' ',
+    '\u2028',
+    '\t\n',
+  ),
+);
+const instants = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });
+
+const entries: fc.Arbitrary<Entry> = fc.record({
+  ownerId: fc.constant(0).map(newId),
+  asset: fc.constantFrom('USD', 'BTC'),
+  account: fc.constantFrom('available', 'held'),
+  atNs: instants,
+  line: fc.integer({ min: -(2 ** 15), max: 2 ** 15 - 1 }),
+  posting: fc.integer({ min: 0, max: 2 ** 15 - 1 }),
+  causeId: fc.constant(0).map(newId),
+  delta: fc.oneof(
+    units,
+    units.map((amount) => -amount),
+  ),
+  balanceAfter: units,
+});
+const systemEntries = entries.map((entry) => ({ ...entry, account: 'fees', balanceAfter: null }));
+
+const transfers: fc.Arbitrary<Transfer> = fc
+  .record({
+    type: fc.constantFrom(...INSIDE_TYPES),
+    direction: fc.constantFrom('DEBIT', 'CREDIT'),
+    amountUnits: units,
+    at: instants,
+    identityId: fc.option(fc.constant(0).map(newId)),
+    accountId: fc.option(fc.constant(0).map(newId), { nil: undefined }),
+    refId: fc.option(difficult),
+    metadata: fc.option(fc.dictionary(difficult, difficult)),
+  })
+  .map(({ amountUnits, at, ...rest }) => {
+    const groupId = newGroupId();
+    return {
+      ...rest,
+      id: sideIds(groupId)[0],
+      customerId: newId(),
+      profileId: newId(),
+      status: 'COMPLETED',
+      asset: 'USD',
+      amountUnits,
+      feeUnits: 0n,
+      balanceAsset: 'USD',
+      balanceUnits: amountUnits,
+      createdAtNs: at,
+      updatedAtNs: at,
+      groupId,
+      batchId: newBatchId(),
+    } as Transfer;
+  });
+
+const inTransaction = (database: Database, packed: readonly Packed[]): Promise<void> =>
+  database.transaction((tx) => sendPacked(tx, packed));
+
+describe('packed rows', () => {
+  let copied: TestDatabase;
+  let unpacked: TestDatabase;
+  beforeAll(async () => {
+    [copied, unpacked] = await Promise.all([createTestDatabase(), createTestDatabase()]);
+  });
+  afterAll(() => Promise.all([copied.drop(), unpacked.drop()]));
+
+  async function expectEqual(table: string, key: string): Promise<void> {
+    const read = ({ database }: TestDatabase): Promise<unknown[]> =>
+      database.query(`select * from ${table} order by ${key}`);
+    const rows = await read(unpacked);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows).toEqual(await read(copied));
+  }
+
+  it('become the entries that a COPY writes', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.oneof(entries, systemEntries), { minLength: 1, maxLength: 40 }),
+        async (rows) => {
+          await copied.database.transaction((tx) => insertEntries(tx, rows));
+          await inTransaction(unpacked.database, packEntries(shardsOf(unpacked.database), rows));
+        },
+      ),
+      { numRuns: 20 },
+    );
+    await expectEqual('entries', 'owner_id');
+  });
+
+  it('become the transfers that a COPY writes, whatever their texts contain', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(transfers, { minLength: 1, maxLength: 40 }), async (rows) => {
+        await copied.database.transaction((tx: Transaction) => newInsideTransfers.write!(tx, rows, ''));
+        await inTransaction(unpacked.database, newInsideTransfers.pack!(shardsOf(unpacked.database), rows));
+      }),
+      { numRuns: 20 },
+    );
+    await expectEqual('transfers', 'id');
+  });
+
+  it('are never stored', async () => {
+    expect(await unpacked.database.query('select from packed_rows')).toEqual([]);
+  });
+
+  it('are not even sent if a value is none of its column', () => {
+    const [entry] = fc.sample(entries, 1);
+    const pack = (changed: object): unknown => packEntries(HALVES, [{ ...entry!, ...changed }]);
+    expect(() => pack({ causeId: 'NULL' })).toThrow(TypeError);
+    expect(() => pack({ delta: '1,2' })).toThrow(TypeError);
+  });
+});
+
+/** The names of shards, and the catalog that has their ranges, as a server of a cluster has them. */
+describeOnOneServer('packed rows of a shard', () => {
+  let test: TestDatabase;
+  beforeAll(async () => {
+    test = await createTestDatabase();
+    for (const statement of [
+      'create table pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text, shardmaxvalue text)',
+      `insert into pg_dist_shard values ('packed_rows', 7, '-2147483648', '-1'), ('packed_rows', 8, '0', '2147483647'),
+        ('entries', 17, '-2147483648', '-1'), ('entries', 18, '0', '2147483647'),
+        ('balances', 27, '-2147483648', '-1'), ('balances', 28, '0', '2147483647')`,
+      'create table balances_27 (like balances including all)',
+      'create table entries_17 (like entries including all)',
+      'create table packed_rows_7 (like packed_rows)',
+      'create trigger unpack before insert on packed_rows_7 for each row execute function unpack_rows()',
+    ])
+      await test.database.query(statement);
+  });
+  afterAll(() => test.drop());
+
+  const entryWhere = (isInFirst: boolean): Entry =>
+    fc.sample(
+      entries.filter(({ ownerId }) => hashOf(ownerId) < 0 === isInFirst),
+      1,
+    )[0]!;
+  const send = (tx: Transaction, rows: readonly Entry[]): Promise<unknown> =>
+    insert(tx, packEntries(createShards([-(2 ** 31)]), rows)[0]!);
+  const insert = (tx: Transaction, { key, target, names, columns }: Packed): Promise<unknown> =>
+    tx.query('insert into packed_rows_7 values ($1, $2, $3, $4)', [key, target, names, textArray(columns)]);
+  const owners = async (table: string): Promise<string[]> =>
+    (await test.database.query<{ id: string }>(`select owner_id as id from ${table}`)).map(({ id }) => id);
+
+  it('are unpacked into the shard beside it, and refused if one belongs to another', async () => {
+    const [first, second, stray] = [entryWhere(true), entryWhere(true), entryWhere(false)];
+    await test.database.transaction((tx) => send(tx, [first]));
+    await expect(test.database.transaction((tx) => send(tx, [second, stray]))).rejects.toMatchObject({
+      code: '40001',
+      message: 'a shard changed since it was read',
+    });
+    expect(await owners('entries_17')).toEqual([first.ownerId]);
+    expect(await owners('entries')).toEqual([]);
+  });
+
+  it('of balances say whether a balance or the shard is another than it was', async () => {
+    const { ownerId: here } = entryWhere(true);
+    const { ownerId: elsewhere } = entryWhere(false);
+    await test.database.query(`insert into balances_27 values ($1, 'USD', 5, 1, 7)`, [here]);
+    const change = (ids: readonly string[], available: number): Promise<unknown> => {
+      const columns = [
+        ids,
+        ...['USD', available + 1, 1, 8, available, 1, 7].map((value) => ids.map(() => value)),
+      ].map((values) => `{${values.join()}}`);
+      const names =
+        'profile_id,asset,available,held,moved_at_ns,available_before,held_before,moved_before_ns';
+      return test.database.transaction((tx) => insert(tx, { key: here, target: 'balances', names, columns }));
+    };
+    await expect(change([here], 4)).rejects.toMatchObject({ message: 'a balance changed since it was read' });
+    await expect(change([here, elsewhere], 5)).rejects.toMatchObject({
+      message: 'a shard changed since it was read',
+    });
+    await change([here], 5);
+    expect(
+      await test.database.query('select available, held, moved_at_ns as moved from balances_27'),
+    ).toEqual([{ available: 6n, held: 1n, moved: 8n }]);
+  });
+
+  it('can be unpacked by a session whose first transaction was rolled back', async () => {
+    const connection = await test.database.reserve();
+    try {
+      const [lost, kept] = [entryWhere(true), entryWhere(true)];
+      for (const [entry, end] of [
+        [lost, 'rollback'],
+        [kept, 'commit'],
+      ] as const) {
+        await connection.query('begin');
+        await send(connection, [entry]);
+        await connection.query(end);
+      }
+      expect(await owners('entries_17')).toContain(kept.ownerId);
+      expect(await owners('entries_17')).not.toContain(lost.ownerId);
+    } finally {
+      connection.discard();
+    }
+  });
+});
