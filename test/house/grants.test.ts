@@ -24,7 +24,7 @@ function locks(literal: string, table: string): boolean {
 function usedOn(table: string): string[] {
   const inserts =
     some(`\\binsert into ${table}\\b`) ||
-    code.some((text) => new RegExp(`appendTo<\\w+>\\(\\s*'${table}'`).test(text));
+    code.some((text) => new RegExp(`appendTo(<\\w+>)?\\(\\s*'${table}'`).test(text));
   const updates =
     some(`\\bupdate ${table}\\b`) ||
     literals.some((one) => new RegExp(`\\binsert into ${table}\\b[\\s\\S]*\\bdo update\\b`, 'i').test(one)) ||
@@ -64,6 +64,7 @@ describe('the rights of the role that serves', () => {
       'installation',
       'journal_entries',
       'journal_postings',
+      'packed_rows',
       'policy_versions',
       'rail_contradictions',
       'reconciliation_balances',

@@ -52,7 +52,7 @@ type Dependencies = {
 
 /** See migration 0043. */
 const isStaleShard = (error: unknown): boolean =>
-  error instanceof BatchFailure && /^a shard changed/.test((error.cause as Error).message);
+  error instanceof BatchFailure && (error.cause as Error).message.startsWith('a shard changed');
 
 type Sent = { readonly batch: readonly Waiting[]; readonly flight: Flight; readonly startedMs: number };
 
