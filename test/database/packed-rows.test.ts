@@ -10,6 +10,7 @@ import { insertEntries, packEntries } from '../../src/ledger/store.ts';
 import { newInsideTransfers } from '../../src/transfers/store.ts';
 import { INSIDE_TYPES, newGroupId, sideIds, type Transfer } from '../../src/transfers/transfer.ts';
 import { createTestDatabase, describeOnOneServer, type TestDatabase } from '../support/database.ts';
+import { connectUnlocked } from '../support/vault.ts';
 
 const HALVES = createShards([-(2 ** 31), 0]);
 const shardsOf = (database: Database): Shards => database.shards() ?? HALVES;
@@ -91,10 +92,16 @@ const inTransaction = (database: Database, packed: readonly Packed[]): Promise<v
 describe('packed rows', () => {
   let copied: TestDatabase;
   let unpacked: TestDatabase;
+  let serving: Database;
   beforeAll(async () => {
     [copied, unpacked] = await Promise.all([createTestDatabase(), createTestDatabase()]);
+    serving = connectUnlocked(unpacked.servingAddress, 2);
+    await serving.query('select 1');
   });
-  afterAll(() => Promise.all([copied.drop(), unpacked.drop()]));
+  afterAll(async () => {
+    await serving.close();
+    await Promise.all([copied.drop(), unpacked.drop()]);
+  });
 
   async function expectEqual(table: string, key: string): Promise<void> {
     const read = ({ database }: TestDatabase): Promise<unknown[]> =>
@@ -110,7 +117,7 @@ describe('packed rows', () => {
         fc.array(fc.oneof(entries, systemEntries), { minLength: 1, maxLength: 40 }),
         async (rows) => {
           await copied.database.transaction((tx) => insertEntries(tx, rows));
-          await inTransaction(unpacked.database, packEntries(shardsOf(unpacked.database), rows));
+          await inTransaction(serving, packEntries(shardsOf(serving), rows));
         },
       ),
       { numRuns: 20 },
@@ -122,7 +129,7 @@ describe('packed rows', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(transfers, { minLength: 1, maxLength: 40 }), async (rows) => {
         await copied.database.transaction((tx: Transaction) => newInsideTransfers.write!(tx, rows, ''));
-        await inTransaction(unpacked.database, newInsideTransfers.pack!(shardsOf(unpacked.database), rows));
+        await inTransaction(serving, newInsideTransfers.pack!(shardsOf(serving), rows));
       }),
       { numRuns: 20 },
     );
