@@ -70,6 +70,13 @@ export async function limitLockWaits(connection: Queryable): Promise<void> {
   );
 }
 
+/** Functions that shards call. Those that were made before the database became that of a cluster are on one server only. */
+const OF_SHARDS = ['is_running(xid)', 'confirm(boolean, text)'];
+
+export async function distributeFunctions(connection: Queryable): Promise<void> {
+  for (const name of OF_SHARDS) await connection.query(`select create_distributed_function('${name}')`);
+}
+
 /** Distributes a table, with its rows; in a transaction. */
 export async function distribute(
   connection: Connection,
@@ -77,7 +84,7 @@ export async function distribute(
 ): Promise<void> {
   for (const statement of options.givenUp ?? []) await connection.query(statement);
   const shards = options.isInFew === true ? `, shard_count => ${FEW}` : '';
-  // The triggers only refuse changes, and do so on each server.
+  // The triggers only refuse changes, or unpack rows for shards of the same server.
   await connection.query('set local citus.enable_unsafe_triggers = on');
   await connection.query(
     `select create_distributed_table('${name}', '${column}', colocate_with => '${options.with ?? 'none'}'${shards})`,

@@ -3,7 +3,13 @@ import { LIMITS } from '../limits.ts';
 import { ADVISORY_LOCKS, tryAdvisoryLock } from './advisory-locks.ts';
 import { describeSessions, terminateBlockers, unlockedNodes, watchBlockers } from './blockers.ts';
 import type { Connection, Database } from './database.ts';
-import { distribute, isOnCluster, limitLockWaits, undistributed } from './distribution.ts';
+import {
+  distribute,
+  distributeFunctions,
+  isOnCluster,
+  limitLockWaits,
+  undistributed,
+} from './distribution.ts';
 import {
   type Applied,
   checkHistory,
@@ -143,6 +149,7 @@ async function distributeTables(migrator: Migrator, say: Progress, isAlone: bool
     await apply(migrator, `distributing ${one.name}`, [() => distribute(connection, one)], say);
   }
   // Every time: there may be servers that were added since.
+  await distributeFunctions(connection);
   await limitLockWaits(connection);
 }
 

@@ -1,3 +1,4 @@
+import { isId } from '../kernel/id.ts';
 import { plainArray, textArray } from './array.ts';
 import { appendTo, type BinaryColumn, type BinaryValue } from './binary.ts';
 import { byShard, type Shards } from './shards.ts';
@@ -11,16 +12,28 @@ export type Packed = {
   readonly columns: readonly string[];
 };
 
-/** Values that an array literal has without quotes: whole numbers and ids. */
-const PLAIN = /^(-?[0-9]+|[0-9a-f-]{36})$/;
+/** As strict as the binary form: what is sent here is parsed as text, which PostgreSQL would round or truncate without a word. */
+const isText = (value: BinaryValue): boolean => typeof value === 'string';
+const isWhole = (value: BinaryValue): boolean => typeof value === 'bigint';
+const isSmall = (value: BinaryValue): boolean => Number.isInteger(value);
+const FITS: Readonly<Record<string, (value: BinaryValue) => boolean>> = {
+  uuid: isId,
+  text: isText,
+  jsonb: isText,
+  numeric: isWhole,
+  bigint: isWhole,
+  integer: isSmall,
+  smallint: isSmall,
+};
 
 /** The values of a column as an array literal. Throws for a value that the column cannot have. */
 function literalOf<Row>({ name, type, value }: BinaryColumn<Row>, rows: readonly Row[]): string {
   const values = rows.map((row) => value(row) as BinaryValue);
-  if (type === 'text' || type === 'jsonb') return textArray(values as (string | null | undefined)[]);
+  const fits = FITS[type];
   for (const one of values)
-    if (typeof one === 'string' && !PLAIN.test(one)) throw new TypeError(`${one} is no ${type} for ${name}`);
-  return plainArray(values);
+    if (one !== null && one !== undefined && fits?.(one) !== true)
+      throw new TypeError(`${String(one)} is no ${type} for ${name}`);
+  return type === 'text' || type === 'jsonb' ? textArray(values as (string | null)[]) : plainArray(values);
 }
 
 /** Packs rows of a table. The first column is the one that it is distributed by. */

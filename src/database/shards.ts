@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { LIMITS } from '../limits.ts';
 
 /**
- * Where the rows of distributed tables are. Only to write together what is on the same server: a statement whose rows turn out to be in
- * several shards is slower, not wrong. So a connection may know the shards as they were when it was made.
+ * Where the rows of distributed tables are. To write together what is on the same server. A connection may know the
+ * shards as they were when it was made: a statement whose rows turn out to be in several is only slower, and packed rows are refused.
  */
 export type Shards = {
   readonly count: number;

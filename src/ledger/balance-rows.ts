@@ -11,7 +11,7 @@ import type { BalanceKey } from './command.ts';
 
 /**
  * The rows of balances: how the write path locks and changes them. One statement for all rows of a batch; on a cluster one for each shard,
- * because Citus sends a statement for several shards, with all its values, to each of them, or the rows are copied to the shards first.
+ * because Citus sends a statement for several shards, with all its values, to each of them. The optimistic lane sends packed rows.
  */
 
 /** The order in which all nodes lock balances. */

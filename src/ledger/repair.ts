@@ -58,7 +58,8 @@ export async function repairInstants(
 ): Promise<AheadReport> {
   return database.transaction(async (tx) => {
     await tx.query('set local statement_timeout = 0');
-    await tx.query('lock table balances, entries in share row exclusive mode');
+    // On a cluster, rows of a batch get to balances and entries through packed rows.
+    await tx.query('lock table balances, entries, packed_rows in share row exclusive mode');
     const nowNs = await clock(tx);
     const report = await reportOn(tx, nowNs);
     await tx.query(`create temporary table entries_ahead on commit drop as

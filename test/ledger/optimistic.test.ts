@@ -6,7 +6,7 @@ import { balancesOf } from '../../src/ledger/balances.ts';
 import { type Command, read, refuse, type Table, write } from '../../src/ledger/command.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { profileTable } from '../../src/profiles/store.ts';
-import { hearing } from '../support/barriers.ts';
+import { hearing, pidOf, untilBlockedBy } from '../support/barriers.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import {
   auditLines,
@@ -81,6 +81,20 @@ describe('a command of the optimistic lane', () => {
     expect(slug).toBe('insufficient-funds');
     expect(meta).toMatchObject({ available: '0.02', needed: '0.05' });
     expect([await availableOf(alice), await availableOf(bob)]).toEqual([2n, 18n]);
+  });
+
+  it('waits while writes are held for a snapshot of all servers', async () => {
+    const [alice, bob] = await remembered(10n);
+    let paid: Promise<unknown> | undefined;
+    await test.database.transaction(async (tx) => {
+      await tx.query('select hold_writes()');
+      paid = node.path.submit(optimistic(pay(alice, bob, 'USD', 1n)));
+      await untilBlockedBy(test.database, await pidOf(tx));
+      expect(await availableOf(bob)).toBe(10n);
+    });
+    await paid;
+    expect(await availableOf(bob)).toBe(11n);
+    expect(node.path.troubles).toEqual([]);
   });
 
   it('is a replay when its key was used: on this node just now, on this node long ago, or on another node', async () => {

@@ -52,8 +52,20 @@ async function createOn(server: string, name: string): Promise<void> {
 }
 
 /** An empty database on every server, which know each other. */
-export async function createOnCluster({ servers }: Cluster, name: string): Promise<void> {
-  for (const server of servers) await createOn(server, name);
+export async function createOnCluster(cluster: Cluster, name: string): Promise<void> {
+  for (const server of cluster.servers) await createOn(server, name);
+  await introduce(cluster, name);
+}
+
+/** Makes a database of the coordinator that of the cluster, as its operator does. */
+export async function spreadOverCluster(cluster: Cluster, name: string): Promise<void> {
+  const [coordinator, ...workers] = cluster.servers;
+  await on(addressOf(coordinator!, name), 'create extension citus');
+  for (const worker of workers) await createOn(worker, name);
+  await introduce(cluster, name);
+}
+
+async function introduce({ servers }: Cluster, name: string): Promise<void> {
   const [coordinator, ...workers] = servers;
   await on(
     addressOf(coordinator!, name),

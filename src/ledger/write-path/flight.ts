@@ -82,7 +82,8 @@ function sendAll(
   sent: Promise<unknown>[],
 ): Answers {
   sent.push(connection.query('begin'));
-  // Balances first, in the lock order of all nodes, then keys.
+  // Balances first, in the lock order of all nodes, then keys. On a cluster, Citus orders the shards: two nodes that use the same balances
+  // of several shards may deadlock, which a server resolves, and the batch is decided again.
   const { shards } = connection;
   const packed = shards && [
     ...store.packEntries(shards, book.entries),

@@ -52,7 +52,8 @@ type Dependencies = {
 
 /** See migration 0043. */
 const isStaleShard = (error: unknown): boolean =>
-  error instanceof BatchFailure && (error.cause as Error).message.startsWith('a shard changed');
+  error instanceof BatchFailure &&
+  (error.cause as Error | undefined)?.message?.startsWith('a shard changed') === true;
 
 type Sent = { readonly batch: readonly Waiting[]; readonly flight: Flight; readonly startedMs: number };
 
@@ -125,7 +126,7 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
     () => !hasWork() && gathering.idleMs() >= LIMITS.optimisticIdleMs,
   );
   const backOff = createBackOff();
-  /** A shard was split since the connection was made: the next one knows it. */
+  /** A shard was split since the connection was made. */
   let isOutdated = false;
 
   async function open(): Promise<void> {
@@ -182,7 +183,10 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
   /** Nothing was written, or the commit is in doubt. */
   function fail({ batch, startedMs }: Sent, error: unknown): void {
     flights.land();
-    isOutdated ||= isStaleShard(error);
+    if (isStaleShard(error)) {
+      isOutdated = true;
+      database.dropConnections();
+    }
     // Another node has changed many balances. Batch by batch, it would take minutes of back-off to find out which.
     if (backOff.extend(startedMs) > 1) cache.forgetAllBalances();
     passOn(queue.takeAll());
@@ -198,7 +202,6 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
     pump() {
       const isLost = isOutdated || connection.session()?.connection.isOpen() === false;
       if (isLost && flights.inFlight() === 0) {
-        if (isOutdated) connection.session()?.connection.discard();
         isOutdated = false;
         connection.close();
       }
