@@ -7,8 +7,6 @@ begin
   lock table balances, transfers in share mode;
 end
 $$;
--- The role that serves is granted it with all functions; others, such as that of the signer, could stop payments with it.
-revoke execute on function hold_writes() from public;
 
 -- Asks every server that has rows of distributed tables, of which this one is the shortest.
 create function ask_every_server() returns bigint language plpgsql as $$

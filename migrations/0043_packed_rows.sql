@@ -96,3 +96,5 @@ begin
   lock table balances, transfers, packed_rows in share mode;
 end
 $$;
+-- The role that serves is granted it with all functions; others, such as that of the signer, could stop payments with it.
+revoke execute on function hold_writes() from public;

@@ -70,11 +70,9 @@ export async function limitLockWaits(connection: Queryable): Promise<void> {
   );
 }
 
-/** Functions that shards call. Those that were made before the database became that of a cluster are on one server only. */
-const OF_SHARDS = ['is_running(xid)', 'confirm(boolean, text)'];
-
-export async function distributeFunctions(connection: Queryable): Promise<void> {
-  for (const name of OF_SHARDS) await connection.query(`select create_distributed_function('${name}')`);
+/** The function that shards call. If it was made before the database became that of a cluster, it is on one server only. */
+export async function distributeFunction(connection: Queryable): Promise<void> {
+  await connection.query(`select create_distributed_function('is_running(xid)')`);
 }
 
 /** Distributes a table, with its rows; in a transaction. */

@@ -5,7 +5,7 @@ import { describeSessions, terminateBlockers, unlockedNodes, watchBlockers } fro
 import type { Connection, Database } from './database.ts';
 import {
   distribute,
-  distributeFunctions,
+  distributeFunction,
   isOnCluster,
   limitLockWaits,
   undistributed,
@@ -149,7 +149,7 @@ async function distributeTables(migrator: Migrator, say: Progress, isAlone: bool
     await apply(migrator, `distributing ${one.name}`, [() => distribute(connection, one)], say);
   }
   // Every time: there may be servers that were added since.
-  await distributeFunctions(connection);
+  await distributeFunction(connection);
   await limitLockWaits(connection);
 }
 
