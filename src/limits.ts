@@ -31,6 +31,8 @@ export const LIMITS = {
   batchesMax: 2,
   /** Minimum number of queued commands for a second batch, so that enough commands share its fixed cost. */
   secondBatchCommandsMin: 128,
+  /** The same on a cluster, for each server that rows are on. */
+  secondBatchPerServerMin: 64,
   /** Batches of the optimistic lane in flight: more than two, so that the database has work while the node answers many. */
   flightsMax: 4,
   /** Minimum size of the last batch at which the next one waits for more commands to arrive. */

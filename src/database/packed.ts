@@ -1,12 +1,11 @@
 import { isId } from '../kernel/id.ts';
 import { plainArray, textArray } from './array.ts';
 import { appendTo, type BinaryColumn, type BinaryValue } from './binary.ts';
-import { byShard, type Shards } from './shards.ts';
+import { byShard, PLACES, type Shard, type Shards } from './shards.ts';
 
-/** Rows of a table that belong to one shard, as the one row that is sent to it; see migration 0043. */
+/** Rows of a table that belong to one shard, as the one row that is sent to its server; see migrations 0043 and 0044. */
 export type Packed = {
-  /** An id of the shard. */
-  readonly key: string;
+  readonly shard: Shard;
   readonly target: string;
   readonly names: string;
   readonly columns: readonly string[];
@@ -45,16 +44,21 @@ export function packer<Row>(
   const names = columns.map(({ name }) => name).join(',');
   return (shards, rows) =>
     byShard(shards, rows, key).map((some) => ({
-      key: key(some[0]!),
+      shard: shards.all[shards.indexOf(key(some[0]!))]!,
       target,
       names,
       columns: columns.map((column) => literalOf(column, some)),
     }));
 }
 
+/** The transaction has to confirm that the shards are still where they were: `areInPlace`. */
 export const sendPacked = appendTo<Packed>('packed_rows', [
-  { name: 'shard_key', type: 'uuid', value: (one) => one.key },
+  { name: 'shard_key', type: 'uuid', value: ({ shard }) => shard.homeId },
   { name: 'target', type: 'text', value: (one) => one.target },
   { name: 'names', type: 'text', value: (one) => one.names },
   { name: 'columns', type: 'text[]', value: (one) => one.columns },
+  { name: 'shard', type: 'bigint', value: ({ shard }) => shard.id },
 ]);
+
+/** After packed rows were sent, and before the commit: what moves shards waits for it. */
+export const areInPlace = (places: string): string => `(${PLACES}) = ${places}`;

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { LIMITS } from '../limits.ts';
 import { DatabaseUnavailable } from './failure.ts';
 import type { Cluster, Views } from './queryable.ts';
-import { createShards, type Shards } from './shards.ts';
+import { createShards, PLACES, type Shards } from './shards.ts';
 
 /** How connections are created: their settings, their admission, and when they must no longer be used. */
 
@@ -111,12 +111,8 @@ export async function readViews(ask: (text: string) => Promise<object[]>): Promi
 
 /** Balances, entries and transfers have the same shards. */
 async function readShards(ask: (text: string) => Promise<object[]>): Promise<Shards | undefined> {
-  const rows = await ask(
-    `select shardminvalue::integer as minimum from pg_dist_shard where logicalrelid = to_regclass('balances')`,
-  );
-  return rows.length === 0
-    ? undefined
-    : createShards((rows as { minimum: number }[]).map(({ minimum }) => minimum));
+  const [row] = (await ask(`select (${PLACES}) as places`)) as { places: string | null }[];
+  return row!.places === null ? undefined : createShards(row!.places);
 }
 
 /**

@@ -6,8 +6,13 @@ import { LIMITS } from '../limits.ts';
  * shards as they were when it was made: a statement whose rows turn out to be in several is only slower, and packed rows are refused.
  */
 export type Shards = {
-  readonly count: number;
-  /** The position of a row's shard among all shards, in the order in which Citus visits them. */
+  /** As the coordinator describes them, see `PLACES`. */
+  readonly places: string;
+  /** In the order of their hashes, in which Citus visits them. */
+  readonly all: readonly Shard[];
+  /** How many servers they are on. */
+  readonly servers: number;
+  /** The position of a row's shard among all shards. */
   indexOf(id: string): number;
   /**
    * The id of a group of rows that are written together, and whose ids differ in the last two bits: changed so that all of them are in
@@ -15,6 +20,18 @@ export type Shards = {
    */
   settle(groupId: string): string;
 };
+
+export type Shard = {
+  /** That of the shard of `balances`. The tables of its group have shards with the same range on the same server. */
+  readonly id: bigint;
+  /** An id in the first shard that is on the same server. */
+  readonly homeId: string;
+};
+
+/** Where the shards of `balances` are: the id, the least hash and the server of each, as one text. Null if it is not distributed. */
+export const PLACES = `select string_agg(concat_ws(' ', shardid, shardminvalue, groupid), ',' order by shardid, groupid)
+  from pg_dist_shard join pg_dist_placement using (shardid)
+  where logicalrelid = to_regclass('balances') and shardstate = 1`;
 
 const rotate = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
 
@@ -70,24 +87,45 @@ const SIDES = 3 << 24;
 /** Nodes write to different shards. */
 const OFFSET = randomInt(2 ** 32);
 
-/** `minimums`: the least hash of each shard. */
-export function createShards(
-  minimums: readonly number[],
-  nowMs: () => number = () => performance.now(),
-): Shards {
-  const sorted = [...minimums].sort((one, other) => one - other);
+type Place = { readonly id: string; readonly minimum: number; readonly servers: string };
+
+/** In the order of their hashes. A shard with copies on several servers is on all of them. */
+function parsePlaces(places: string): Place[] {
+  const byId = new Map<string, Place>();
+  for (const text of places.split(',')) {
+    const [id, minimum, server] = text.split(' ') as [string, string, string];
+    const servers = [byId.get(id)?.servers ?? [], server].flat().join('+');
+    byId.set(id, { id, minimum: Number(minimum), servers });
+  }
+  return [...byId.values()].sort((one, other) => one.minimum - other.minimum);
+}
+
+/** `places`: see `PLACES`. */
+export function createShards(places: string, nowMs: () => number = () => performance.now()): Shards {
+  const sorted = parsePlaces(places);
   const count = sorted.length;
   function shardOf(hash: number): number {
     let low = 0;
     for (let high = count; high - low > 1; ) {
       const middle = (low + high) >> 1;
-      if (sorted[middle]! <= hash) low = middle;
+      if (sorted[middle]!.minimum <= hash) low = middle;
       else high = middle;
     }
     return low;
   }
+  function idIn(shard: number): string {
+    for (let number = 0; ; number += 1) {
+      const id = `00000000-0000-0000-0000-${number.toString(16).padStart(12, '0')}`;
+      if (shardOf(hashOf(id)) === shard) return id;
+    }
+  }
+  const homeIds = new Map<string, string>();
+  for (const [shard, { servers }] of sorted.entries())
+    if (!homeIds.has(servers)) homeIds.set(servers, idIn(shard));
   return {
-    count,
+    places,
+    servers: homeIds.size,
+    all: sorted.map(({ id, servers }) => ({ id: BigInt(id), homeId: homeIds.get(servers)! })),
     indexOf: (id) => shardOf(hashOf(id)),
     settle(groupId) {
       const bytes = bytesOf(groupId);
@@ -113,7 +151,7 @@ export function byShard<Row>(
   id: (row: Row) => string,
 ): readonly (readonly Row[])[] {
   if (shards === undefined) return [rows];
-  const groups: Row[][] = Array.from({ length: shards.count }, () => []);
+  const groups: Row[][] = shards.all.map(() => []);
   for (const row of rows) groups[shards.indexOf(id(row))]!.push(row);
   return groups.filter((group) => group.length > 0);
 }

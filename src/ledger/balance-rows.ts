@@ -2,7 +2,7 @@ import { binaryColumns } from '../database/binary.ts';
 import { CLOCK_NS } from '../database/clock.ts';
 import { columns } from '../database/columns.ts';
 import type { Queryable, Statement, Transaction } from '../database/database.ts';
-import { type Packed, packer, sendPacked } from '../database/packed.ts';
+import { areInPlace, type Packed, packer, sendPacked } from '../database/packed.ts';
 import { byShard } from '../database/shards.ts';
 import type { Instant } from '../kernel/instant.ts';
 import { LIMITS } from '../limits.ts';
@@ -151,7 +151,7 @@ const CHANGE_BALANCES = `with changed as (
     returning 1)
   select confirm(count(*) = $9::bigint, 'a balance'), confirm(${isTimely('$10')}, 'the clock'), ${CLOCK_NS} as now_ns from changed`;
 
-/** The same on a cluster, see migration 0043. */
+/** The same on a cluster, see migrations 0043 and 0044. */
 type Change = { readonly row: BalanceRow; readonly before: Version };
 const packChanges = packer<Change>('balances', [
   { name: 'profile_id', type: 'uuid', value: ({ row }) => row.profileId },
@@ -163,7 +163,7 @@ const packChanges = packer<Change>('balances', [
   { name: 'held_before', type: 'numeric', value: ({ before }) => before.held },
   { name: 'moved_before_ns', type: 'bigint', value: ({ before }) => before.movedAtNs },
 ]);
-const CONFIRM_TIME = `select confirm(${isTimely('$1')}, 'the clock'), ${CLOCK_NS} as now_ns`;
+const CONFIRM_PLACES = `select confirm(${areInPlace('$2')}, 'a shard'), confirm(${isTimely('$1')}, 'the clock'), ${CLOCK_NS} as now_ns`;
 
 /**
  * Changes balances without locking them first, provided that each still has its cached values, and that the node's estimate
@@ -193,6 +193,6 @@ export function changeBalances(
     sorted.map((row) => ({ row, before: before(row) })),
   );
   const applied = sendPacked(tx, [...changes, ...beside]);
-  const confirmed = tx.query<{ now_ns: bigint }>(CONFIRM_TIME, [nowNs]);
+  const confirmed = tx.query<{ now_ns: bigint }>(CONFIRM_PLACES, [nowNs, tx.shards.places]);
   return Promise.all([applied, confirmed]).then(([, answer]) => answer);
 }

@@ -213,42 +213,14 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
     }
   });
 
-  it('shards move to another server', async () => {
-    await startLoads();
-    const shards = (await askCoordinator(
-      `select shardid::integer as id, nodename as host, nodeport as port from citus_shards
-       where table_name = 'balances'::regclass order by shardid`,
-    )) as { id: number; host: string; port: number }[];
-    expect(shards.length).toBeGreaterThan(1);
-    for (const { id, host, port } of shards.slice(0, 4)) {
-      const other = workers.find(({ server }) => server !== `${host}:${port}`)!;
-      const [otherHost, otherPort] = other.server.split(':');
-      await askCoordinator(
-        `select citus_move_shard_placement(${id}, '${host}', ${port}, '${otherHost}', ${otherPort}, 'force_logical')`,
-      );
-      await goesOn();
-    }
-    await endLoads();
-    expect(acknowledged.size).toBeGreaterThan(1_000);
-  });
-
-  it('a shard is split, and the node finds out', async () => {
+  /** That the shards have changed, and how they are now. */
+  async function untilTheNodeKnows(change: string): Promise<void> {
     const stale = async (): Promise<string> =>
       /^ferry_ledger_troubles_total\{what="stale-cache"\} .*$/m.exec(
         await (await fetch(`${node.url}/metrics`)).text(),
       )![0];
-    await startLoads();
-    const [shard] = (await askCoordinator(
-      `select s.shardid::integer as id, (shardminvalue::bigint + shardmaxvalue::bigint) / 2 as middle, n.nodeid as node
-       from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n using (groupid)
-       where logicalrelid = 'balances'::regclass order by shardid limit 1`,
-    )) as { id: number; middle: bigint; node: number }[];
-    const { id, middle, node: place } = shard!;
     const before = await stale();
-    await askCoordinator(
-      `select citus_split_shard_by_split_points(${id}, array['${middle}'], array[${place}, ${place}], 'block_writes')`,
-    );
-    // Transfers whose ids are of the former shard are in two now.
+    await askCoordinator(change);
     await until('a batch was refused', async () => (await stale()) !== before);
     await until('batches are decided on cached balances again', async () => {
       const known = await stale();
@@ -257,6 +229,38 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
       await goesOn();
       return (await stale()) === known;
     });
+  }
+
+  it('shards move to another server, and the node finds out', async () => {
+    await startLoads();
+    const shards = (await askCoordinator(
+      `select shardid::integer as id, nodename as host, nodeport as port from citus_shards
+       where table_name = 'balances'::regclass order by shardid`,
+    )) as { id: number; host: string; port: number }[];
+    expect(shards.length).toBeGreaterThan(1);
+    for (const [index, { id, host, port }] of shards.slice(0, 4).entries()) {
+      const other = workers.find(({ server }) => server !== `${host}:${port}`)!;
+      const [otherHost, otherPort] = other.server.split(':');
+      const mode = index % 2 === 0 ? 'force_logical' : 'block_writes';
+      await untilTheNodeKnows(
+        `select citus_move_shard_placement(${id}, '${host}', ${port}, '${otherHost}', ${otherPort}, '${mode}')`,
+      );
+    }
+    await endLoads();
+    expect(acknowledged.size).toBeGreaterThan(1_000);
+  });
+
+  it('a shard is split, and the node finds out', async () => {
+    await startLoads();
+    const [shard] = (await askCoordinator(
+      `select s.shardid::integer as id, (shardminvalue::bigint + shardmaxvalue::bigint) / 2 as middle, n.nodeid as node
+       from pg_dist_shard s join pg_dist_placement p using (shardid) join pg_dist_node n using (groupid)
+       where logicalrelid = 'balances'::regclass order by shardid limit 1`,
+    )) as { id: number; middle: bigint; node: number }[];
+    const { id, middle, node: place } = shard!;
+    await untilTheNodeKnows(
+      `select citus_split_shard_by_split_points(${id}, array['${middle}'], array[${place}, ${place}], 'block_writes')`,
+    );
     await endLoads();
   });
 

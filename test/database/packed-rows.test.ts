@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { textArray } from '../../src/database/array.ts';
 import type { Database, Transaction } from '../../src/database/database.ts';
 import { type Packed, sendPacked } from '../../src/database/packed.ts';
 import { createShards, hashOf, type Shards } from '../../src/database/shards.ts';
@@ -16,10 +15,8 @@ import {
   liftGuards,
   type TestDatabase,
 } from '../support/database.ts';
+import { someShards } from '../support/shards.ts';
 import { connectUnlocked } from '../support/vault.ts';
-
-const HALVES = createShards([-(2 ** 31), 0]);
-const shardsOf = (database: Database): Shards => database.shards() ?? HALVES;
 
 const units = fc.bigInt({ min: 1n, max: 10n ** 38n - 1n });
 const text = fc.string({ unit: 'grapheme', maxLength: 12 });
@@ -99,10 +96,11 @@ describe('packed rows', () => {
   let copied: TestDatabase;
   let unpacked: TestDatabase;
   let serving: Database;
+  let shards: Shards;
   beforeAll(async () => {
     [copied, unpacked] = await Promise.all([createTestDatabase(), createTestDatabase()]);
     serving = connectUnlocked(unpacked.servingAddress, 2);
-    await serving.query('select 1');
+    shards = await someShards(unpacked.database);
   });
   afterAll(async () => {
     await serving.close();
@@ -123,7 +121,7 @@ describe('packed rows', () => {
         fc.array(fc.oneof(entries, systemEntries), { minLength: 1, maxLength: 40 }),
         async (rows) => {
           await copied.database.transaction((tx) => insertEntries(tx, rows));
-          await inTransaction(serving, packEntries(shardsOf(serving), rows));
+          await inTransaction(serving, packEntries(shards, rows));
         },
       ),
       { numRuns: 20 },
@@ -135,7 +133,7 @@ describe('packed rows', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(transfers, { minLength: 1, maxLength: 40 }), async (rows) => {
         await copied.database.transaction((tx: Transaction) => newInsideTransfers.write!(tx, rows, ''));
-        await inTransaction(serving, newInsideTransfers.pack!(shardsOf(serving), rows));
+        await inTransaction(serving, newInsideTransfers.pack!(shards, rows));
       }),
       { numRuns: 20 },
     );
@@ -158,12 +156,12 @@ describe('packed rows', () => {
     ['asset', 7],
   ])('are not sent if %s is %s, which its column cannot have', (name, value) => {
     const [entry] = fc.sample(entries, 1);
-    expect(() => packEntries(HALVES, [{ ...entry!, [name]: value }])).toThrow(TypeError);
+    expect(() => packEntries(shards, [{ ...entry!, [name]: value }])).toThrow(TypeError);
   });
 
   it('are refused, not stored, where the trigger does not run', async () => {
     const send = (tx: Transaction): Promise<void> =>
-      sendPacked(tx, packEntries(shardsOf(unpacked.database), fc.sample(entries, 3)));
+      sendPacked(tx, packEntries(shards, fc.sample(entries, 3)));
     await expect(
       unpacked.database.transaction(async (tx) => {
         await liftGuards(tx);
@@ -180,13 +178,10 @@ describeOnOneServer('packed rows of a shard', () => {
     test = await createTestDatabase();
     for (const statement of [
       'create table pg_dist_shard (logicalrelid regclass, shardid bigint, shardminvalue text, shardmaxvalue text)',
-      `insert into pg_dist_shard values ('packed_rows', 7, '-2147483648', '-1'), ('packed_rows', 8, '0', '2147483647'),
-        ('entries', 17, '-2147483648', '-1'), ('entries', 18, '0', '2147483647'),
+      `insert into pg_dist_shard values ('entries', 17, '-2147483648', '-1'), ('entries', 18, '0', '2147483647'),
         ('balances', 27, '-2147483648', '-1'), ('balances', 28, '0', '2147483647')`,
       'create table balances_27 (like balances including all)',
       'create table entries_17 (like entries including all)',
-      'create table packed_rows_7 (like packed_rows)',
-      'create trigger unpack before insert on packed_rows_7 for each row execute function unpack_rows()',
     ])
       await test.database.query(statement);
   });
@@ -197,10 +192,10 @@ describeOnOneServer('packed rows of a shard', () => {
       entries.filter(({ ownerId }) => hashOf(ownerId) < 0 === isInFirst),
       1,
     )[0]!;
-  const send = (tx: Transaction, rows: readonly Entry[]): Promise<unknown> =>
-    insert(tx, packEntries(createShards([-(2 ** 31)]), rows)[0]!);
-  const insert = (tx: Transaction, { key, target, names, columns }: Packed): Promise<unknown> =>
-    tx.query('insert into packed_rows_7 values ($1, $2, $3, $4)', [key, target, names, textArray(columns)]);
+  /** What a node knows that does not know of the second shard. */
+  const outdated = createShards(`27 ${-(2 ** 31)} 1`);
+  const send = (tx: Transaction, rows: readonly Entry[]): Promise<void> =>
+    sendPacked(tx, packEntries(outdated, rows));
   const owners = async (table: string): Promise<string[]> =>
     (await test.database.query<{ id: string }>(`select owner_id as id from ${table}`)).map(({ id }) => id);
 
@@ -228,7 +223,7 @@ describeOnOneServer('packed rows of a shard', () => {
       ].map((values) => `{${values.join()}}`);
       const names =
         'profile_id,asset,available,held,moved_at_ns,available_before,held_before,moved_before_ns';
-      return test.database.transaction((tx) => insert(tx, { key: here, target: 'balances', names, columns }));
+      return inTransaction(test.database, [{ shard: outdated.all[0]!, target: 'balances', names, columns }]);
     };
     await expect(change([here], 4)).rejects.toMatchObject({ message: 'a balance changed since it was read' });
     await expect(change([here, elsewhere], 5)).rejects.toMatchObject({
@@ -246,7 +241,7 @@ describeOnOneServer('packed rows of a shard', () => {
     const known = async (): Promise<unknown> =>
       (
         await connection.query<{ known: string | null }>(
-          `select current_setting('ferry.unpack_entries7', true) as known`,
+          `select current_setting('ferry.unpack_entries_27', true) as known`,
         )
       )[0]!.known;
     try {

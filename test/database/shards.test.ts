@@ -4,10 +4,7 @@ import { newId } from '../../src/kernel/id.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { newGroupId, sideIds } from '../../src/transfers/transfer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-
-/** As Citus divides the hashes. */
-const minimumsOf = (count: number): number[] =>
-  Array.from({ length: count }, (_, index) => -(2 ** 31) + index * Math.floor(2 ** 32 / count));
+import { minimumsOf, placesOf } from '../support/shards.ts';
 
 describe('the hash of an id', () => {
   let test: TestDatabase;
@@ -30,7 +27,7 @@ describe.each([1, 2, 8, 32])('%i shards', (count) => {
   const minimums = minimumsOf(count);
 
   it('have each row where its hash belongs', () => {
-    const { indexOf } = createShards(minimums.toReversed());
+    const { indexOf } = createShards(placesOf(minimums.toReversed()));
     for (let one = 0; one < 300; one += 1) {
       const id = newId();
       const index = indexOf(id);
@@ -41,7 +38,7 @@ describe.each([1, 2, 8, 32])('%i shards', (count) => {
 
   it('get both sides of all transfers of a moment in one, and those of the next moment in the next', () => {
     let nowMs = 0;
-    const shards = createShards(minimums, () => nowMs);
+    const shards = createShards(placesOf(minimums), () => nowMs);
     const homes = Array.from({ length: count * 2 }, (_, turn) => {
       nowMs = turn * LIMITS.shardTurnMs;
       const ids = Array.from({ length: 20 }, () => newGroupId(shards));
@@ -57,7 +54,7 @@ describe.each([1, 2, 8, 32])('%i shards', (count) => {
   });
 
   it('group rows without losing or mixing any', () => {
-    const shards = createShards(minimums);
+    const shards = createShards(placesOf(minimums));
     const ids = Array.from({ length: 500 }, newId);
     const groups = byShard(shards, ids, (id) => id);
     expect(groups.flat().toSorted()).toEqual(ids.toSorted());
@@ -66,6 +63,33 @@ describe.each([1, 2, 8, 32])('%i shards', (count) => {
     const order = indexes.flatMap((index) => [...index]);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
   });
+});
+
+describe.each([
+  [8, 2],
+  [32, 4],
+  [5, 3],
+  [3, 5],
+])('%i shards on %i servers', (count, servers) => {
+  const shards = createShards(placesOf(minimumsOf(count), servers));
+
+  it('know the id of each, and one that is at home on the same server', () => {
+    expect(shards.servers).toBe(Math.min(count, servers));
+    expect(shards.all.map(({ id }) => id)).toEqual(
+      Array.from({ length: count }, (_, index) => BigInt(index + 1)),
+    );
+    for (const [index, { homeId }] of shards.all.entries())
+      expect(shards.indexOf(homeId)).toBe(index % servers);
+  });
+});
+
+it('shards with copies are at home where all their copies are', () => {
+  const [one, two, three, four] = minimumsOf(4);
+  const shards = createShards(
+    `1 ${one} 1,1 ${one} 2,2 ${two} 1,2 ${two} 3,3 ${three} 1,3 ${three} 2,4 ${four} 2`,
+  );
+  expect(shards.all.map(({ homeId }) => shards.indexOf(homeId))).toEqual([0, 1, 0, 3]);
+  expect(shards.servers).toBe(3);
 });
 
 it('on one server, all rows are one group', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database, Transaction } from '../../src/database/database.ts';
-import { createShards, type Shards } from '../../src/database/shards.ts';
+import type { Transaction } from '../../src/database/database.ts';
+import type { Shards } from '../../src/database/shards.ts';
 import { newId } from '../../src/kernel/id.ts';
 import {
   changeBalances,
@@ -10,14 +10,12 @@ import {
 } from '../../src/ledger/balance-rows.ts';
 import type { BalanceRow } from '../../src/ledger/book.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { someShards } from '../support/shards.ts';
 
 /** On a cluster, each shard has statements and packed rows of its own. One server can execute and unpack these as well. */
 const FORMS = [
   ['all together', () => undefined],
-  [
-    'by shards',
-    (database: Database) => database.shards() ?? createShards([-(2 ** 31), -(2 ** 30), 0, 2 ** 30]),
-  ],
+  ['by shards', someShards],
 ] as const;
 
 const byKey = (rows: readonly BalanceRow[]): BalanceRow[] =>
@@ -25,13 +23,13 @@ const byKey = (rows: readonly BalanceRow[]): BalanceRow[] =>
     `${one.profileId}${one.asset}` < `${other.profileId}${other.asset}` ? -1 : 1,
   );
 
-describe.each(FORMS)('rows of balances, %s', (_, shardsOf) => {
+describe.each(FORMS)('rows of balances, %s', (form, shardsOf) => {
   let test: TestDatabase;
   let shards: Shards | undefined;
   let keys: { profileId: string; asset: string }[];
   beforeAll(async () => {
     test = await createTestDatabase();
-    shards = shardsOf(test.database);
+    shards = await shardsOf(test.database);
     keys = Array.from({ length: 40 }, (__, index) => ({
       profileId: newId(),
       asset: index % 3 === 0 ? 'BTC' : 'USD',
@@ -127,6 +125,30 @@ describe.each(FORMS)('rows of balances, %s', (_, shardsOf) => {
       expect(await stored()).toEqual(before);
     },
   );
+
+  if (form === 'by shards')
+    it('do not change if a shard is not where it was', async () => {
+      const before = await stored();
+      const nowNs = await clock();
+      const versions = new Map(before.map((row) => [{ ...row, held: row.held + 1n }, row]));
+      const change = (places: string): Promise<unknown> =>
+        test.database.transaction((tx) =>
+          changeBalances(
+            { ...tx, shards: { ...shards!, places } },
+            [...versions.keys()],
+            (row) => versions.get(row)!,
+            nowNs,
+          ),
+        );
+      const { places } = shards!;
+      await expect(change(places.replace(/\d+$/, '99'))).rejects.toMatchObject({
+        code: '40001',
+        message: 'a shard changed since it was read',
+      });
+      expect(await stored()).toEqual(before);
+      await change(places);
+      expect(await stored()).toEqual(byKey([...versions.keys()]));
+    });
 
   it('are not sent at all if one cannot be: the statements after it would be committed without it', async () => {
     const before = await stored();

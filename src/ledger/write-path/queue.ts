@@ -17,9 +17,12 @@ export type Waiting = {
   reject(error: unknown): void;
 };
 
-/** How many commands a second batch has at least. On a cluster a batch costs milliseconds on every server: only a full one is worth it. */
-export const secondBatchMin = (database: Database): number =>
-  database.shards() === undefined ? LIMITS.secondBatchCommandsMin : LIMITS.batchCommandsMax;
+/** How many commands a second batch has at least. On a cluster a batch has a fixed cost on every server: the more there are, the larger. */
+export function secondBatchMin(database: Database): number {
+  const shards = database.shards();
+  if (shards === undefined) return LIMITS.secondBatchCommandsMin;
+  return Math.min(LIMITS.secondBatchPerServerMin * shards.servers, LIMITS.batchCommandsMax);
+}
 
 /**
  * While the database executes one batch, the next one is prepared and sent, so that neither side waits for the other; but

@@ -1,0 +1,66 @@
+-- All packed rows for the shards of one server go to one shard of packed_rows there, so that a batch has one COPY for each server instead of
+-- one for each shard: Citus begins and ends these one after another, and sends those of different servers at the same time.
+--
+-- A COPY to packed_rows stops moves and splits of all shards of its group until the transaction ends, because it locks what Citus knows about
+-- each of them. After it, the node lets the coordinator confirm that the shards are still where they were when it read that.
+alter table packed_rows add column shard bigint;   -- that of balances which the rows belong to, or are beside; null on one server
+
+create or replace function unpack_rows() returns trigger language plpgsql as $$
+declare
+  prepared text := concat('unpack_', new.target, '_', new.shard);
+  known text := current_setting('ferry.' || prepared, true);
+  destination text := new.target;
+  low integer := -2147483648;
+  high integer := 2147483647;
+  names text[];
+  types text;
+  arrays text;
+  change text;
+  failed text := quote_literal('a shard');
+  problem text;
+begin
+  if known is null or not starts_with(known, new.names || ':') then
+    names := string_to_array(new.names, ',');
+    arrays := (select string_agg('$' || place, ', ' order by place) from generate_subscripts(names, 1) as place);
+    if new.shard is not null then
+      select own.shardminvalue, own.shardmaxvalue, new.target || '_' || beside.shardid into strict low, high, destination
+      from pg_dist_shard own
+      join pg_dist_shard beside on beside.logicalrelid = format('%I.%I', tg_table_schema, new.target)::regclass
+        and beside.shardminvalue = own.shardminvalue and beside.shardmaxvalue = own.shardmaxvalue
+      where own.shardid = new.shard;
+    end if;
+    if new.target = 'balances' then
+      if new.names <> 'profile_id,asset,available,held,moved_at_ns,available_before,held_before,moved_before_ns' then
+        raise 'balances are not changed by %', new.names;
+      end if;
+      types := 'uuid[], text[], numeric[], numeric[], bigint[], numeric[], numeric[], bigint[]';
+      change := format('update %I.%I b set available = c.available, held = c.held, moved_at_ns = c.moved_at_ns from unnest(%s) as c (%s)
+        where b.profile_id = c.profile_id and b.asset = c.asset and b.moved_at_ns = c.moved_before_ns
+          and b.available = c.available_before and b.held = c.held_before returning 1', tg_table_schema, destination, arrays, new.names);
+      failed := format('case when exists (select from unnest($1) as id where uuid_hash(id) not between %s and %s) then %s else %L end',
+                       low, high, failed, 'a balance');
+    else
+      select string_agg(format_type(a.atttypid, null) || '[]', ', ' order by place) into types
+      from unnest(names) with ordinality as n (name, place)
+      join pg_attribute a on a.attrelid = format('%I.%I', tg_table_schema, new.target)::regclass and a.attname = n.name;
+      change := format('insert into %I.%I (%s) select c.* from unnest(%s) as c (key) where uuid_hash(c.key) between %s and %s returning 1',
+                       tg_table_schema, destination,
+                       (select string_agg(quote_ident(name), ', ' order by place) from unnest(names) with ordinality as n (name, place)),
+                       arrays, low, high);
+    end if;
+    if exists (select from pg_prepared_statements p where p.name = prepared) then
+      execute format('deallocate %I', prepared);
+    end if;
+    execute format('prepare %I (%s) as with changed as (%s) select case when count(*) <> cardinality($1) then %s end from changed',
+                   prepared, types, change, failed);
+    known := set_config('ferry.' || prepared, format('%s:execute %I (%s)', new.names, prepared,
+                                                     (select string_agg('%L', ', ') from unnest(names))), false);
+  end if;
+  execute format(substr(known, length(new.names) + 2), variadic new.columns) into problem;
+  -- Raised here, not by the statement: the server's log would show it, with everything that it was given.
+  if problem is not null then
+    raise '% changed since it was read', problem using errcode = 'serialization_failure';
+  end if;
+  return null;
+end
+$$;
