@@ -4,6 +4,8 @@
  * beside its target, and exits with 1 if one is missed (`-- --quick`: one short round; `-- --rounds 9`; `-- --clusters 2x8,2x32`: only two workers, with 8 and 32
  * shards).
  *
+ * Only the node that is measured runs; the others are suspended, because what they do after their rounds, such as the audit, would be counted.
+ *
  * On one machine, the rate cannot grow with the servers, which share its processors. What can be measured there is the processor time per
  * transfer on the busiest server: on machines of their own, that is what limits the rate.
  */
@@ -131,6 +133,7 @@ async function variantOf(
 
 async function runRound(load: Load, variant: Variant, isCounted = true): Promise<void> {
   const { service, connections, postmasters } = variant;
+  process.kill(service.pid, 'SIGCONT');
   const before = postmasters.map(serverCpuUs);
   const counts = await countsOf([service]);
   const { total, perSecond } = await load.run(service, {
@@ -139,9 +142,10 @@ async function runRound(load: Load, variant: Variant, isCounted = true): Promise
     ...TIMES,
   });
   variant.acknowledged += total;
-  if (!isCounted) return;
   const used = postmasters.map((pid, index) => (serverCpuUs(pid) - before[index]!) / total);
   const { batches, commands } = await countsOf([service]);
+  process.kill(service.pid, 'SIGSTOP');
+  if (!isCounted) return;
   variant.rounds.push({
     perSecond,
     busiestUs: Math.max(...used),
@@ -213,6 +217,22 @@ function nameOf([workers, shards]: Size): string {
   return `${workers} worker${workers === 1 ? '' : 's'}, ${shards} shards`;
 }
 
+function signalAll(variants: readonly Variant[], signal: 'SIGSTOP' | 'SIGCONT'): void {
+  for (const { service } of variants) process.kill(service.pid, signal);
+}
+
+async function runRounds(load: Load, variants: readonly Variant[]): Promise<void> {
+  for (const variant of variants) await runRound(load, variant, false);
+  for (let round = 1; round <= ROUNDS; round += 1) {
+    for (const variant of round % 2 === 1 ? variants : variants.toReversed()) {
+      await runRound(load, variant);
+      console.log(
+        `round ${round}: ${variant.name}: ${integer(variant.rounds.at(-1)!.perSecond)} transfers/s`,
+      );
+    }
+  }
+}
+
 async function measure(plain: Stage, [load]: readonly Load[]): Promise<boolean> {
   const cluster = options.url === undefined ? undefined : await findCluster({ url: options.url });
   if (cluster === undefined) throw new Error('--url must name the database of a Citus coordinator.');
@@ -225,14 +245,12 @@ async function measure(plain: Stage, [load]: readonly Load[]): Promise<boolean> 
     await prepareFerry(stage, database);
     variants.push(await variantOf(nameOf([workers, shards]), stage, database, servers));
   }
-  for (const variant of variants) await runRound(load!, variant, false);
-  for (let round = 1; round <= ROUNDS; round += 1) {
-    for (const variant of round % 2 === 1 ? variants : variants.toReversed()) {
-      await runRound(load!, variant);
-      console.log(
-        `round ${round}: ${variant.name}: ${integer(variant.rounds.at(-1)!.perSecond)} transfers/s`,
-      );
-    }
+  signalAll(variants, 'SIGSTOP');
+  try {
+    await runRounds(load!, variants);
+  } finally {
+    // A suspended node could not end.
+    signalAll(variants, 'SIGCONT');
   }
   for (const { service } of variants) await service.stop();
   for (const { stage, database, acknowledged } of variants) await checkFerry(stage, database, acknowledged);

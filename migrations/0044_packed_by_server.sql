@@ -3,15 +3,20 @@
 --
 -- A COPY to packed_rows stops moves and splits of all shards of its group until the transaction ends, because it locks what Citus knows about
 -- each of them. After it, the node lets the coordinator confirm that the shards are still where they were when it read that.
-alter table packed_rows add column shard bigint;   -- that of balances which the rows belong to, or are beside; null on one server
+alter table packed_rows add column shard bigint;   -- that of balances which the rows belong to, or are beside
 
-create or replace function unpack_rows() returns trigger language plpgsql as $$
+-- The setting of the session has the shard of the table, too: if that has left the server since, the statement must not be executed, because
+-- the server's log would show it, with everything that it was given.
+--
+-- Plans are made once, while a shard may still be empty.
+create or replace function unpack_rows() returns trigger language plpgsql
+  set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
   prepared text := concat('unpack_', new.target, '_', new.shard);
   known text := current_setting('ferry.' || prepared, true);
-  destination text := new.target;
-  low integer := -2147483648;
-  high integer := 2147483647;
+  destination text;
+  low integer;
+  high integer;
   names text[];
   types text;
   arrays text;
@@ -19,16 +24,24 @@ declare
   failed text := quote_literal('a shard');
   problem text;
 begin
-  if known is null or not starts_with(known, new.names || ':') then
+  if starts_with(known, new.names || ':') then
+    known := substr(known, length(new.names) + 2);
+    destination := split_part(known, ':', 1);
+    known := substr(known, length(destination) + 2);
+  else
+    known := null;
+    select own.shardminvalue, own.shardmaxvalue, new.target || '_' || beside.shardid into low, high, destination
+    from pg_dist_shard own
+    join pg_dist_shard beside on beside.logicalrelid = format('%I.%I', tg_table_schema, new.target)::regclass
+      and beside.shardminvalue = own.shardminvalue and beside.shardmaxvalue = own.shardmaxvalue
+    where own.shardid = new.shard;
+  end if;
+  if destination is null or to_regclass(format('%I.%I', tg_table_schema, destination)) is null then
+    raise 'a shard changed since it was read' using errcode = 'serialization_failure';
+  end if;
+  if known is null then
     names := string_to_array(new.names, ',');
     arrays := (select string_agg('$' || place, ', ' order by place) from generate_subscripts(names, 1) as place);
-    if new.shard is not null then
-      select own.shardminvalue, own.shardmaxvalue, new.target || '_' || beside.shardid into strict low, high, destination
-      from pg_dist_shard own
-      join pg_dist_shard beside on beside.logicalrelid = format('%I.%I', tg_table_schema, new.target)::regclass
-        and beside.shardminvalue = own.shardminvalue and beside.shardmaxvalue = own.shardmaxvalue
-      where own.shardid = new.shard;
-    end if;
     if new.target = 'balances' then
       if new.names <> 'profile_id,asset,available,held,moved_at_ns,available_before,held_before,moved_before_ns' then
         raise 'balances are not changed by %', new.names;
@@ -53,11 +66,11 @@ begin
     end if;
     execute format('prepare %I (%s) as with changed as (%s) select case when count(*) <> cardinality($1) then %s end from changed',
                    prepared, types, change, failed);
-    known := set_config('ferry.' || prepared, format('%s:execute %I (%s)', new.names, prepared,
-                                                     (select string_agg('%L', ', ') from unnest(names))), false);
+    known := format('execute %I (%s)', prepared, (select string_agg('%L', ', ') from unnest(names)));
+    perform set_config('ferry.' || prepared, concat_ws(':', new.names, destination, known), false);
   end if;
-  execute format(substr(known, length(new.names) + 2), variadic new.columns) into problem;
-  -- Raised here, not by the statement: the server's log would show it, with everything that it was given.
+  execute format(known, variadic new.columns) into problem;
+  -- Raised here, not by the statement, for the same reason.
   if problem is not null then
     raise '% changed since it was read', problem using errcode = 'serialization_failure';
   end if;

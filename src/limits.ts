@@ -43,6 +43,8 @@ export const LIMITS = {
   shardTurnMs: 100,
   /** Ids that are tried until both sides of a transfer are in that shard: with 32 shards one of 1,024 is, and 1,000 take 15 µs. */
   shardTrialsMax: 32_768,
+  /** Ids that are tried until one is found for each server, once for each change of the shards: with 64 servers about 400, of 1 µs each. */
+  homeTrialsMax: 4_096,
   /** How long the optimistic lane keeps its connection without a batch. */
   optimisticIdleMs: 100,
   /** After an optimistic batch failed, commands take the pessimistic lane for so long, doubled with each further failure. */

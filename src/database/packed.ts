@@ -1,11 +1,14 @@
 import { isId } from '../kernel/id.ts';
 import { plainArray, textArray } from './array.ts';
 import { appendTo, type BinaryColumn, type BinaryValue } from './binary.ts';
-import { byShard, PLACES, type Shard, type Shards } from './shards.ts';
+import { byShard, PLACES, type Shards } from './shards.ts';
 
 /** Rows of a table that belong to one shard, as the one row that is sent to its server; see migrations 0043 and 0044. */
 export type Packed = {
-  readonly shard: Shard;
+  /** An id of a shard on that server. */
+  readonly key: string;
+  /** That of balances which the rows belong to, or are beside. */
+  readonly shard: bigint;
   readonly target: string;
   readonly names: string;
   readonly columns: readonly string[];
@@ -43,22 +46,30 @@ export function packer<Row>(
   const key = (row: Row): string => columns[0]!.value(row) as string;
   const names = columns.map(({ name }) => name).join(',');
   return (shards, rows) =>
-    byShard(shards, rows, key).map((some) => ({
-      shard: shards.all[shards.indexOf(key(some[0]!))]!,
-      target,
-      names,
-      columns: columns.map((column) => literalOf(column, some)),
-    }));
+    byShard(shards, rows, key).map((some) => {
+      const first = key(some[0]!);
+      const { id, homeId = first } = shards.all[shards.indexOf(first)]!;
+      return {
+        key: homeId,
+        shard: id,
+        target,
+        names,
+        columns: columns.map((column) => literalOf(column, some)),
+      };
+    });
 }
 
 /** The transaction has to confirm that the shards are still where they were: `areInPlace`. */
 export const sendPacked = appendTo<Packed>('packed_rows', [
-  { name: 'shard_key', type: 'uuid', value: ({ shard }) => shard.homeId },
+  { name: 'shard_key', type: 'uuid', value: ({ key }) => key },
   { name: 'target', type: 'text', value: (one) => one.target },
   { name: 'names', type: 'text', value: (one) => one.names },
   { name: 'columns', type: 'text[]', value: (one) => one.columns },
-  { name: 'shard', type: 'bigint', value: ({ shard }) => shard.id },
+  { name: 'shard', type: 'bigint', value: ({ shard }) => shard },
 ]);
 
-/** After packed rows were sent, and before the commit: what moves shards waits for it. */
+/**
+ * After packed rows were sent: what moves shards waits for the commit then. The transaction must not have a snapshot from before it sent
+ * them.
+ */
 export const areInPlace = (places: string): string => `(${PLACES}) = ${places}`;

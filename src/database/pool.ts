@@ -67,6 +67,12 @@ export const WRITE_PATH_PLANNER = `${PLANNER} -c plan_cache_mode=force_generic_p
 const CLUSTER_SETTINGS = `set plan_cache_mode = auto; set citus.multi_shard_modify_mode = 'sequential';
   set citus.max_adaptive_executor_pool_size = 1`;
 
+/**
+ * Each statement sees what was committed before it, whatever the role or the database says: transactions lock something, and then read or
+ * confirm what it protects.
+ */
+const ISOLATION = '-c default_transaction_isolation=read\\ committed';
+
 /** Connections to a database whose tables are distributed. */
 const clusters = new WeakMap<pg.ClientBase, Cluster>();
 export const clusterOf = (client: pg.ClientBase): Cluster | undefined => clusters.get(client);
@@ -110,9 +116,14 @@ export async function readViews(ask: (text: string) => Promise<object[]>): Promi
 }
 
 /** Balances, entries and transfers have the same shards. */
-async function readShards(ask: (text: string) => Promise<object[]>): Promise<Shards | undefined> {
+async function readShards(
+  ask: (text: string) => Promise<object[]>,
+  known: Shards | undefined,
+): Promise<Shards | undefined> {
   const [row] = (await ask(`select (${PLACES}) as places`)) as { places: string | null }[];
-  return row!.places === null ? undefined : createShards(row!.places);
+  const { places } = row!;
+  if (places === null) return undefined;
+  return places === known?.places ? known : createShards(places);
 }
 
 /**
@@ -125,7 +136,7 @@ async function enterCluster(client: pg.ClientBase, known: Cluster | undefined): 
     const [extension] = await ask(`select from pg_extension where extname = 'citus'`);
     if (extension === undefined) return undefined;
     await ask(CLUSTER_SETTINGS);
-    return { views: known?.views ?? (await readViews(ask)), shards: await readShards(ask) };
+    return { views: known?.views ?? (await readViews(ask)), shards: await readShards(ask, known?.shards) };
   } catch (error) {
     destroy(client);
     throw error;
@@ -169,7 +180,7 @@ export function createPool(
     pipeline: true,
     types,
     application_name: admission.applicationName,
-    options: planner,
+    options: `${planner} ${ISOLATION}`,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: LIMITS.statementTimeoutMs,
     lock_timeout: LIMITS.lockTimeoutMs,

@@ -10,7 +10,7 @@ export type Shards = {
   readonly places: string;
   /** In the order of their hashes, in which Citus visits them. */
   readonly all: readonly Shard[];
-  /** How many servers they are on. */
+  /** How many servers they are on; if they have copies, how many sets of servers. */
   readonly servers: number;
   /** The position of a row's shard among all shards. */
   indexOf(id: string): number;
@@ -24,8 +24,8 @@ export type Shards = {
 export type Shard = {
   /** That of the shard of `balances`. The tables of its group have shards with the same range on the same server. */
   readonly id: bigint;
-  /** An id in the first shard that is on the same server. */
-  readonly homeId: string;
+  /** An id of some shard on the same server. Undefined if none was found: its shards are all very small. */
+  readonly homeId: string | undefined;
 };
 
 /** Where the shards of `balances` are: the id, the least hash and the server of each, as one text. Null if it is not distributed. */
@@ -113,25 +113,27 @@ export function createShards(places: string, nowMs: () => number = () => perform
     }
     return low;
   }
-  function idIn(shard: number): string {
-    for (let number = 0; ; number += 1) {
-      const id = `00000000-0000-0000-0000-${number.toString(16).padStart(12, '0')}`;
-      if (shardOf(hashOf(id)) === shard) return id;
-    }
-  }
   const homeIds = new Map<string, string>();
-  for (const [shard, { servers }] of sorted.entries())
-    if (!homeIds.has(servers)) homeIds.set(servers, idIn(shard));
+  const servers = new Set(sorted.map((shard) => shard.servers)).size;
+  for (let trial = 0; trial < LIMITS.homeTrialsMax && homeIds.size < servers; trial += 1) {
+    const id = `00000000-0000-0000-0000-${trial.toString(16).padStart(12, '0')}`;
+    const place = sorted[shardOf(hashOf(id))]!.servers;
+    if (!homeIds.has(place)) homeIds.set(place, id);
+  }
+  /** Those that are not so small that the search for an id would take long. */
+  const wide = sorted.flatMap(({ minimum }, index) =>
+    ((sorted[index + 1]?.minimum ?? 2 ** 31) - minimum) * count * 2 >= 2 ** 32 ? [index] : [],
+  );
   return {
     places,
-    servers: homeIds.size,
-    all: sorted.map(({ id, servers }) => ({ id: BigInt(id), homeId: homeIds.get(servers)! })),
+    servers,
+    all: sorted.map((shard) => ({ id: BigInt(shard.id), homeId: homeIds.get(shard.servers) })),
     indexOf: (id) => shardOf(hashOf(id)),
     settle(groupId) {
       const bytes = bytesOf(groupId);
       const mixed = mixFirst(bytes);
       const first = bytes.readUInt32LE(12) & ~SIDES;
-      const home = (Math.floor(nowMs() / LIMITS.shardTurnMs) + OFFSET) % count;
+      const home = wide[(Math.floor(nowMs() / LIMITS.shardTurnMs) + OFFSET) % wide.length];
       const isHome = (last: number): boolean => shardOf(mixLast(mixed, last)) === home;
       for (let trial = 0; trial < LIMITS.shardTrialsMax; trial += 1) {
         const last = (first & ~FREE) | ((first + trial) & FREE);

@@ -54,7 +54,7 @@ export type Table<Row> = {
     /** Of a log: who wrote each row. */
     actors?: readonly Actor[],
   ): Promise<unknown>;
-  /** On a cluster, the optimistic lane sends these rows with the balances instead, see migration 0043. */
+  /** On a cluster, the optimistic lane sends these rows with the balances instead, see migrations 0043 and 0044. */
   pack?(shards: Shards, rows: readonly Row[]): readonly Packed[];
   /**
    * What the audit log shows of a row that a command writes: rows of a log. Not asked if the command itself appends a row to

@@ -223,7 +223,7 @@ describeOnOneServer('packed rows of a shard', () => {
       ].map((values) => `{${values.join()}}`);
       const names =
         'profile_id,asset,available,held,moved_at_ns,available_before,held_before,moved_before_ns';
-      return inTransaction(test.database, [{ shard: outdated.all[0]!, target: 'balances', names, columns }]);
+      return inTransaction(test.database, [{ key: here, shard: 27n, target: 'balances', names, columns }]);
     };
     await expect(change([here], 4)).rejects.toMatchObject({ message: 'a balance changed since it was read' });
     await expect(change([here, elsewhere], 5)).rejects.toMatchObject({
@@ -233,6 +233,33 @@ describeOnOneServer('packed rows of a shard', () => {
     expect(
       await test.database.query('select available, held, moved_at_ns as moved from balances_27'),
     ).toEqual([{ available: 6n, held: 1n, moved: 8n }]);
+  });
+
+  it('are refused if the shard has left the server, and nothing of them is in the log', async () => {
+    const session = connectUnlocked(test.address, 1);
+    const refusals: unknown[] = [];
+    try {
+      const entry = entryWhere(true);
+      // A statement that is prepared, and one that is not.
+      await session.transaction((tx) => send(tx, [entryWhere(true)]));
+      for (const database of [session, test.database]) {
+        await test.database.query('alter table entries_17 rename to entries_gone');
+        await database.transaction((tx) => send(tx, [entry])).catch((error) => refusals.push(error));
+        await test.database.query('alter table entries_gone rename to entries_17');
+      }
+      await test.database
+        .transaction((tx) => sendPacked(tx, [{ ...packEntries(outdated, [entry])[0]!, shard: 26n }]))
+        .catch((error) => refusals.push(error));
+      expect(refusals).toHaveLength(3);
+      for (const refusal of refusals) {
+        expect(refusal).toMatchObject({ code: '40001', message: 'a shard changed since it was read' });
+        expect(inspect(refusal, { depth: 5 })).not.toContain(entry.causeId);
+      }
+      await session.transaction((tx) => send(tx, [entry]));
+      expect(await owners('entries_17')).toContain(entry.ownerId);
+    } finally {
+      await session.close();
+    }
   });
 
   it('can be unpacked by a session whose first transaction was rolled back', async () => {

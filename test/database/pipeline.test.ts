@@ -173,3 +173,20 @@ it('a statement fails if its commit does', async () => {
   expect(await connection.query('select from numbers where number = 4712')).toEqual([]);
   expect(await connection.query('select from followers')).toEqual([]);
 });
+
+it('each statement sees what was committed before it, whatever the database says', async () => {
+  await test.database.query(
+    `do $$ begin execute format('alter database %I set default_transaction_isolation = serializable', current_database()); end $$`,
+  );
+  const other = connectDatabase(test.address, 1);
+  try {
+    const count = await other.transaction(async (tx) => {
+      await tx.query('select from numbers');
+      await test.database.query(INSERT, [4_713, 'later']);
+      return tx.query('select number from numbers where number = 4713');
+    });
+    expect(count).toEqual([{ number: 4_713 }]);
+  } finally {
+    await other.close();
+  }
+});

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { byShard, createShards, hashOf } from '../../src/database/shards.ts';
 import { newId } from '../../src/kernel/id.ts';
+import { packEntries } from '../../src/ledger/store.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { newGroupId, sideIds } from '../../src/transfers/transfer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -70,16 +71,17 @@ describe.each([
   [32, 4],
   [5, 3],
   [3, 5],
+  [1_024, 64],
 ])('%i shards on %i servers', (count, servers) => {
   const shards = createShards(placesOf(minimumsOf(count), servers));
 
   it('know the id of each, and one that is at home on the same server', () => {
     expect(shards.servers).toBe(Math.min(count, servers));
-    expect(shards.all.map(({ id }) => id)).toEqual(
-      Array.from({ length: count }, (_, index) => BigInt(index + 1)),
-    );
-    for (const [index, { homeId }] of shards.all.entries())
-      expect(shards.indexOf(homeId)).toBe(index % servers);
+    const ids = Array.from({ length: count }, (_, index) => BigInt(index + 1));
+    expect(shards.all.map(({ id }) => id)).toEqual(ids);
+    const homes = shards.all.map(({ homeId }) => shards.indexOf(homeId!) % servers);
+    expect(homes).toEqual(ids.map((_, index) => index % servers));
+    expect(new Set(shards.all.map(({ homeId }) => homeId)).size).toBe(shards.servers);
   });
 });
 
@@ -88,8 +90,45 @@ it('shards with copies are at home where all their copies are', () => {
   const shards = createShards(
     `1 ${one} 1,1 ${one} 2,2 ${two} 1,2 ${two} 3,3 ${three} 1,3 ${three} 2,4 ${four} 2`,
   );
-  expect(shards.all.map(({ homeId }) => shards.indexOf(homeId))).toEqual([0, 1, 0, 3]);
+  const [first, second, third, fourth] = shards.all.map(({ homeId }) => homeId!);
+  expect([first, second, third, fourth].map((id) => [0, 2].includes(shards.indexOf(id!)))).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
+  expect(first).toBe(third);
+  expect([second, fourth].map((id) => shards.indexOf(id!))).toEqual([1, 3]);
   expect(shards.servers).toBe(3);
+});
+
+/** As `isolate_tenant_to_new_shard` makes it, moved to a server of its own. */
+it('a shard of one hash costs no time, and gets no new transfers', () => {
+  const tenant = newId();
+  const hash = hashOf(tenant);
+  let nowMs = 0;
+  const shards = createShards(`1 ${-(2 ** 31)} 1,2 ${hash} 2,3 ${hash + 1} 1`, () => nowMs);
+  expect(shards.indexOf(tenant)).toBe(1);
+  expect(shards.servers).toBe(2);
+  expect(shards.all[1]).toEqual({ id: 2n, homeId: undefined });
+  const others = new Set<number>();
+  for (; nowMs < 6 * LIMITS.shardTurnMs; nowMs += LIMITS.shardTurnMs)
+    for (const id of sideIds(newGroupId(shards))) others.add(shards.indexOf(id));
+  expect(others.has(1)).toBe(false);
+  const [packed] = packEntries(shards, [
+    {
+      ownerId: tenant,
+      asset: 'USD',
+      account: 'available',
+      atNs: 1n,
+      line: 0,
+      posting: 0,
+      causeId: newId(),
+      delta: 1n,
+      balanceAfter: 1n,
+    },
+  ]);
+  expect(packed).toMatchObject({ key: tenant, shard: 2n });
 });
 
 it('on one server, all rows are one group', () => {

@@ -129,7 +129,7 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
     () => !hasWork() && gathering.idleMs() >= LIMITS.optimisticIdleMs,
   );
   const backOff = createBackOff();
-  /** A shard was split since the connection was made. */
+  /** A shard was moved or split since the connection was made. */
   let isOutdated = false;
 
   async function open(): Promise<void> {
@@ -209,7 +209,7 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
         connection.close();
       }
       const session = connection.session();
-      if (session !== undefined) while (isWorthAFlight()) send(session);
+      if (session !== undefined) while (!isOutdated && isWorthAFlight()) send(session);
       else if (connection.isClosed() && queue.size > 0) void open();
     },
     isIdle: () => !hasWork() && !connection.isOpening(),

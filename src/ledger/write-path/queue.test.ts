@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { minimumsOf, placesOf } from '../../../test/support/shards.ts';
+import { createShards } from '../../database/shards.ts';
 import { workerActor } from '../../kernel/actor.ts';
 import { Problem } from '../../kernel/problem.ts';
 import { LIMITS } from '../../limits.ts';
 import { refuse } from '../command.ts';
-import { isWorthABatch, sizeOfAll, takeBatch, type Waiting } from './queue.ts';
+import { isWorthABatch, secondBatchMin, sizeOfAll, takeBatch, type Waiting } from './queue.ts';
 
 const { batchCommandsMax, batchBalancesMax } = LIMITS;
 const BUSY = 1;
@@ -45,6 +47,17 @@ describe('the next batch', () => {
     expect(least).toEqual([1, 128, 256, 512]);
     expect(isWorthABatch(10_000, 4, 4, MIN)).toBe(false);
     expect(isWorthABatch(511, 1, 4, 512)).toBe(false);
+  });
+
+  it.each([
+    [undefined, 128],
+    [1, 64],
+    [2, 128],
+    [4, 256],
+    [32, 512],
+  ])('beside another one, has the more commands the more servers there are (%s: %s)', (servers, least) => {
+    const shards = servers === undefined ? undefined : createShards(placesOf(minimumsOf(32), servers));
+    expect(secondBatchMin({ shards: () => shards })).toBe(least);
   });
 
   it('has the oldest commands, if all that wait fit', () => {

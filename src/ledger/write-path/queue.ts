@@ -18,7 +18,7 @@ export type Waiting = {
 };
 
 /** How many commands a second batch has at least. On a cluster a batch has a fixed cost on every server: the more there are, the larger. */
-export function secondBatchMin(database: Database): number {
+export function secondBatchMin(database: Pick<Database, 'shards'>): number {
   const shards = database.shards();
   if (shards === undefined) return LIMITS.secondBatchCommandsMin;
   return Math.min(LIMITS.secondBatchPerServerMin * shards.servers, LIMITS.batchCommandsMax);
