@@ -29,7 +29,8 @@ import { connectUnlocked, unlockAsSandbox } from '../support/vault.ts';
 
 /**
  * What happens to the servers of a cluster while transfers run. It needs a cluster on this machine, whose servers it kills and starts again,
- * and which no other test uses meanwhile:
+ * and which no other test uses meanwhile, with `wal_level = logical` and, where the servers have that setting, `citus` among the
+ * `output_plugin_libraries`:
  *
  *   FERRY_TEST_LONG=1 FERRY_TEST_DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres npx vitest run test/database/cluster-faults
  */
@@ -44,9 +45,8 @@ if (!canRun)
   );
 
 const NAME = 'ferry_cluster_faults';
-/** Sessions of nodes, which have changed rows of workers, too. */
-const WAITING_FOR_STANDBY = `select from pg_stat_activity
-  where datname = '${NAME}' and wait_event = 'SyncRep' and query ilike 'commit%'`;
+/** The name of a prepared transaction has the process of its coordinator. */
+const COORDINATORS = `select split_part(gid, '_', 3)::integer as pid from pg_prepared_xacts where database = '${NAME}'`;
 const PREPARED = `select gid from pg_prepared_xacts where database = '${NAME}'`;
 
 describe.runIf(canRun)('a cluster whose servers fail while transfers run', () => {
@@ -196,7 +196,14 @@ describe.runIf(canRun)('a cluster whose servers fail while transfers run', () =>
         `alter system set synchronous_standby_names = 'nobody'`,
         'select pg_reload_conf()',
       );
-      await until('a decision waits', async () => (await askCoordinator(WAITING_FOR_STANDBY)).length > 0);
+      await until('a decision waits', async () => {
+        const found = await Promise.all(
+          workers.map(({ server }) => on(addressOf(server, 'postgres'), COORDINATORS)),
+        );
+        const pids = (found.flat() as { pid: number }[]).map(({ pid }) => pid);
+        const waiting = `select from pg_stat_activity where wait_event = 'SyncRep' and pid = any ('{${pids.join()}}')`;
+        return (await askCoordinator(waiting)).length > 0;
+      });
       await askCoordinator('alter system reset synchronous_standby_names');
       coordinator.kill();
       expect(await preparedOn(workers)).toBeGreaterThan(0);
