@@ -209,8 +209,9 @@ export function createOptimisticLane(dependencies: Dependencies): OptimisticLane
         connection.close();
       }
       const session = connection.session();
-      if (session !== undefined) while (!isOutdated && isWorthAFlight()) send(session);
-      else if (connection.isClosed() && queue.size > 0) void open();
+      if (session === undefined) {
+        if (connection.isClosed() && queue.size > 0) void open();
+      } else if (!isOutdated) while (isWorthAFlight()) send(session);
     },
     isIdle: () => !hasWork() && !connection.isOpening(),
     close: connection.close,
