@@ -89,8 +89,11 @@ function serverOf(server: string, started: Started): OwnServer {
     server,
     dataDirectory,
     kill() {
-      killed = processesOf(Number(readFileSync(pidFile, 'utf8').split('\n')[0]));
-      for (const pid of killed) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
+      const first = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
+      // The sessions would notice that it is gone, and one that waits for a standby would end its commit; nor may it start new ones.
+      process.kill(first, 'SIGSTOP');
+      killed = processesOf(first);
+      for (const pid of killed.toReversed()) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
     },
     isRunning: () => killed.length === 0 || killed.some(isRunning),
     async start() {
