@@ -3,7 +3,7 @@
 --
 -- A COPY to packed_rows stops moves and splits of all shards of its group until the transaction ends, because it locks what Citus knows about
 -- each of them. After it, the node lets the coordinator confirm that the shards are still where they were when it read that.
-alter table packed_rows add column shard bigint;   -- that of balances which the rows belong to, or are beside
+alter table packed_rows add column shard bigint;   -- the id of the shard of balances with the same range
 
 -- The setting of the session has the shard of the table, too: if that has left the server since, the statement must not be executed, because
 -- the server's log would show it, with everything that it was given.

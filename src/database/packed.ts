@@ -7,7 +7,7 @@ import { byShard, PLACES, type Shards } from './shards.ts';
 export type Packed = {
   /** An id of a shard on that server. */
   readonly key: string;
-  /** That of balances which the rows belong to, or are beside. */
+  /** The id of the shard of balances with the same range. */
   readonly shard: bigint;
   readonly target: string;
   readonly names: string;
@@ -68,8 +68,5 @@ export const sendPacked = appendTo<Packed>('packed_rows', [
   { name: 'shard', type: 'bigint', value: ({ shard }) => shard },
 ]);
 
-/**
- * After packed rows were sent: what moves shards waits for the commit then. The transaction must not have a snapshot from before it sent
- * them.
- */
+/** Asked after the packed rows were sent: from then on, moves and splits of shards wait for the commit. Needs READ COMMITTED. */
 export const areInPlace = (places: string): string => `(${PLACES}) = ${places}`;

@@ -35,7 +35,7 @@ export async function someShards(database: Database): Promise<Shards> {
         `insert into pg_dist_shard values ('${table}', ${id}, '${minimum}', '${maximum}')`,
       );
       await database.query(`insert into pg_dist_placement values (${id}, ${1 + (index % 2)}, 1)`);
-      // Whoever uses it needs the rights to the table.
+      // The role that uses the view needs its rights to the table, as on a cluster.
       await database.query(
         `create view ${table}_${id} with (security_invoker = on) as select * from ${table}`,
       );

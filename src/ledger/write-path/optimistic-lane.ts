@@ -50,13 +50,10 @@ type Dependencies = {
   readonly pump: { now(): void; soon(): void };
 };
 
-/** See migration 0044. A shard that has left a server no longer exists there. */
-function isStaleShard(error: unknown): boolean {
-  if (!(error instanceof BatchFailure)) return false;
-  const { message, code } = (error.cause ?? {}) as { message?: string; code?: string };
-  return message?.startsWith('a shard changed') === true || code === UNDEFINED_TABLE;
-}
-const UNDEFINED_TABLE = '42P01';
+/** See migration 0044. */
+const isStaleShard = (error: unknown): boolean =>
+  error instanceof BatchFailure &&
+  (error.cause as Error | undefined)?.message?.startsWith('a shard changed') === true;
 
 type Sent = { readonly batch: readonly Waiting[]; readonly flight: Flight; readonly startedMs: number };
 
